@@ -12,6 +12,7 @@ import { mixed } from './mixed.ts'
 import { pages } from './pages.ts'
 import { publishBench } from './publish.ts'
 import { read } from './read.ts'
+import { registries } from './registries.ts'
 import { signed } from './signed.ts'
 import { snapshot } from './snapshot.ts'
 import { stream } from './stream.ts'
@@ -31,6 +32,7 @@ const BENCHES: readonly Bench[] = [
   cold,
   snapshot,
   held,
+  registries,
   autoRefresh,
   stream,
   changes,

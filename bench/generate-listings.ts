@@ -1,21 +1,27 @@
 import { type ListingStatus, renderListing } from '../src/domain/listing.ts'
 import type { Micros } from '../src/domain/timestamp.ts'
-import type { IndexEntry } from '../src/listing-index/listing-index.ts'
+import type { IndexEntry } from '../src/listing-index/segment.ts'
 
 /**
  * Listings of the `vms.compute` domain, oldest first, about 1 KB each. A generator, so a million need the memory of one; the
  * same seed gives the same bytes.
  */
-export function* generateListings(count: number, seed = 1): Generator<IndexEntry> {
+export function* generateListings(
+  count: number,
+  seed = 1,
+  publishers: readonly Publisher[] = PUBLISHERS,
+): Generator<IndexEntry> {
   const random = randomFrom(seed)
   let createdAt: Micros = FIRST_CREATED_AT
   for (let n = 0; n < count; n++) {
     createdAt += 1 + Math.floor(random() * 30_000_000)
-    yield generateListing(n, createdAt, random)
+    yield generateListing(n, createdAt, { random, publishers })
   }
 }
 
 export type SeededRandom = () => number
+
+export type Publisher = { id: number; address: string }
 
 /** Numbers from 0 to 1, 1 excluded: mulberry32, with 32 bits of state. */
 export function randomFrom(seed: number): SeededRandom {
@@ -46,7 +52,10 @@ export const GPU_COUNTS = [1, 8, 2, 4, 1, 16]
 export const MEMORY_GB = [64, 128, 256, 512, 1024, 96, 192, 1536, 32, 2048]
 
 const FIRST_CREATED_AT: Micros = Date.UTC(2025, 0, 1) * 1000
-export const PUBLISHERS = Array.from({ length: 5000 }, (_, n) => ({ id: n + 1, address: address(n) }))
+export const PUBLISHERS: readonly Publisher[] = Array.from({ length: 5000 }, (_, n) => ({
+  id: n + 1,
+  address: address(n),
+}))
 const CHAINS = ['base_sepolia', 'ethereum_sepolia', 'anvil']
 const CPUS = ['AMD EPYC 9654', 'Intel Xeon Platinum 8480+', 'AMD EPYC 7763', 'Intel Xeon Gold 6338']
 const DISKS = ['Samsung MZTL3T8HEFK', 'Micron 7450', 'Solidigm D7-P5520', 'WD SN850X']
@@ -55,8 +64,12 @@ const VIRTUALIZATIONS = ['vm', 'container', 'bare_metal']
 const INTERCONNECTS = ['pcie_only', 'nvlink', 'nvswitch', 'infiniband']
 const STATUSES: readonly ListingStatus[] = ['open', 'open', 'open', 'open', 'open', 'closed', 'expired']
 
-function generateListing(n: number, createdAt: Micros, random: SeededRandom): IndexEntry {
-  const publisher = favouring(PUBLISHERS, random)
+function generateListing(
+  n: number,
+  createdAt: Micros,
+  { random, publishers }: { random: SeededRandom; publishers: readonly Publisher[] },
+): IndexEntry {
+  const publisher = favouring(publishers, random)
   const status = favouring(STATUSES, random)
   const record = {
     listingId: listingId(random),

@@ -3,8 +3,9 @@ import type { PriceOrder } from '../src/domain/source/selection.ts'
 import type { Criterion, FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
-import type { ListingIndex } from '../src/listing-index/listing-index.ts'
+
 import { byBasis } from '../test/helpers/grouping.ts'
+import type { OneSource } from '../test/helpers/one-source.ts'
 import { favouring, randomFrom, TOKENS } from './generate-listings.ts'
 import { build, LISTINGS, memoryRow, percentile, randomFilters, timed } from './index.ts'
 import type { Bench, TableRow } from './table.ts'
@@ -54,18 +55,18 @@ export const indexPrice: Bench = {
 }
 
 /** With the counts that order the groups: of one token by unit, or of every basis. */
-function firstPage(index: ListingIndex, criteria: readonly Criterion[], token: string | null): number {
-  const matches = index.matches({ status: 'open', publisherId: null, criteria })
+function firstPage(index: OneSource, criteria: readonly Criterion[], token: string | null): number {
+  const matches = index.matches({ status: 'open', criteria })
   const offers = [...matches.offers(null)].toSorted(([, a], [, b]) => b.publishers - a.publishers)
   const bases = offers.map(([basis]) => basis).filter((basis) => token === null || basis.includes(token))
   const order: PriceOrder = { groups: bases.slice(0, MAX_GROUPS).map((basis) => [basis]), per: 'gpu' }
   let bytes = 0
-  for (const { rows, slot } of matches.byPrice(order, null).take(PAGE)) bytes += rows.entry(slot).bytes.length
+  for (const { copy } of matches.copiesByPrice(order, null).take(PAGE)) bytes += copy.bytes.length
   return bytes
 }
 
-function countAll(index: ListingIndex, criteria: readonly Criterion[], spec: FilterSpec): number {
-  const matches = index.matches({ status: 'open', publisherId: null, criteria })
+function countAll(index: OneSource, criteria: readonly Criterion[], spec: FilterSpec): number {
+  const matches = index.matches({ status: 'open', criteria })
   const fields = FIELDS.map((name) => spec.filters.get(name)!)
   const steps = matches.facets(fields, byBasis('gpu'))
   for (;;) {

@@ -4,7 +4,9 @@ import { runInNewContext } from 'node:vm'
 import type { FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
-import { type IndexEntry, type IndexQuery, ListingIndex } from '../src/listing-index/listing-index.ts'
+import type { CopyConditions, CopyPage } from '../src/listing-index/copy-matches.ts'
+import type { IndexEntry } from '../src/listing-index/segment.ts'
+import { OneSource } from '../test/helpers/one-source.ts'
 import {
   favouring,
   GPU_COUNTS,
@@ -40,10 +42,11 @@ export const index: Bench = {
   },
 }
 
-type Built = { index: ListingIndex; seconds: number; listingBytes: number; residentBytes: number }
+type IndexQuery = CopyConditions & CopyPage
+type Built = { index: OneSource; seconds: number; listingBytes: number; residentBytes: number }
 
 export async function build(spec: FilterSpec): Promise<Built> {
-  const index = new ListingIndex(spec.filters.values())
+  const index = new OneSource(spec.filters.values())
   let milliseconds = 0
   let listingBytes = 0
   let portion: IndexEntry[] = []
@@ -63,11 +66,11 @@ export async function build(spec: FilterSpec): Promise<Built> {
 }
 
 /** Three different filters each; half have a token, most a range; four in ten read a deep page. */
-function makeQueries(spec: FilterSpec, index: ListingIndex): IndexQuery[] {
+function makeQueries(spec: FilterSpec, index: OneSource): IndexQuery[] {
   const random = randomFrom(7)
   return Array.from({ length: WARM_UP + QUERIES }, (): IndexQuery => {
     const criteria = parseCriteria(spec, [...randomFilters(random, 3)])
-    const query: IndexQuery = { status: 'open', publisherId: null, criteria, limit: 50, offset: 0 }
+    const query: IndexQuery = { status: 'open', criteria, limit: 50 }
     if (random() >= 0.4) return query
     return { ...query, offset: Math.floor(random() * index.query(query).total) }
   })

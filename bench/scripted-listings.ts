@@ -1,10 +1,20 @@
-import { generateListings, randomFrom, type SeededRandom } from './generate-listings.ts'
+import {
+  generateListings,
+  PUBLISHERS,
+  type Publisher,
+  randomFrom,
+  type SeededRandom,
+} from './generate-listings.ts'
 
 /** Longer Registries are read once, so their pages are not cached. */
 const MEMOIZED = 1000
 
+/** Sellers of a Registry that is one of many. */
+const SELLERS = 20
+
 /** The open listings of a scripted Registry, newest first. */
 export class ScriptedListings {
+  readonly publishers: readonly Publisher[]
   readonly #source: Iterator<string>
   readonly #random: SeededRandom
   readonly #items: string[] = []
@@ -12,11 +22,19 @@ export class ScriptedListings {
   #closed = 0
   #changes = 0
 
-  constructor(count: number, seed: number) {
-    this.#source = openListings(seed)
+  /** @param better the Registry whose listings each tenth one is a copy of, with other terms; then it has few sellers */
+  constructor(count: number, seed: number, better?: ScriptedListings | null) {
+    const first = (seed * SELLERS) % PUBLISHERS.length
+    const own = better === undefined ? PUBLISHERS : PUBLISHERS.slice(first, first + SELLERS)
+    this.publishers = better ? [...own, ...better.publishers.slice(0, SELLERS)] : own
+    this.#source = openListings(seed, own)
     this.#random = randomFrom(seed)
-    while (this.#items.length < count) this.#items.push(this.#source.next().value)
-    this.#items.reverse()
+    const copies = better
+      ? better.#items.filter((_, n) => n % 10 === 5).map((item) => withOtherTerms(item, seed))
+      : []
+    while (this.#items.length < count - copies.length) this.#items.push(this.#source.next().value)
+    this.#items.push(...copies)
+    this.#items.sort((one, other) => (createdAt(one) < createdAt(other) ? 1 : -1))
   }
 
   get bytes(): number {
@@ -55,12 +73,16 @@ export class ScriptedListings {
   }
 }
 
-function* openListings(seed: number): Generator<string, never> {
-  for (const { status, bytes } of generateListings(Number.POSITIVE_INFINITY, seed))
+function* openListings(seed: number, publishers: readonly Publisher[]): Generator<string, never> {
+  for (const { status, bytes } of generateListings(Number.POSITIVE_INFINITY, seed, publishers))
     if (status === 'open') yield Buffer.from(bytes).toString()
   throw new Error('the generator has ended')
 }
 
 function withOtherTerms(item: string, hours: number): string {
   return item.replace(/"max_duration_seconds":\d+/, `"max_duration_seconds":${3600 * hours}`)
+}
+
+function createdAt(item: string): string {
+  return /"created_at":"([^"]+)"/.exec(item)![1]!
 }

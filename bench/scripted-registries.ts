@@ -3,21 +3,26 @@ import type { AddressInfo, Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { federate } from '../src/filter-spec/federated.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
-import { PUBLISHERS } from './generate-listings.ts'
 import { ScriptedListings } from './scripted-listings.ts'
 
 /**
  * Many minimal Registries in one process: `/registry-N/listings` pages by `limit` and `offset` through listings that match
  * every query, after the delay of the Nth. Each declares the shipped filters, and has a directory and counts. `/counts`
  * answers what was served. Arguments: number of Registries, listings of each, milliseconds of the nearest and the farthest,
- * changes a second of all together.
+ * changes a second of all together, and 1 where each has few sellers, and copies of a tenth of the listings of the one before.
  */
-const [count = 0, listings = 0, nearest = 0, farthest = 0, changes = 0] = process.argv.slice(2).map(Number)
+const [count = 0, listings = 0, nearest = 0, farthest = 0, changes = 0, hasCopies = 0] = process.argv
+  .slice(2)
+  .map(Number)
 
 const spec = readFilterSpec(fileURLToPath(new URL('../config/filter-spec.yaml', import.meta.url)))
 const FILTER_SPEC = Buffer.from(federate(spec, []).body)
 
-const registries = Array.from({ length: count }, (_, n) => new ScriptedListings(listings, n + 1))
+const registries: ScriptedListings[] = []
+for (let n = 0; n < count; n++) {
+  const better = hasCopies === 0 ? undefined : (registries.at(-1) ?? null)
+  registries.push(new ScriptedListings(listings, n + 1, better))
+}
 
 /** Of all requests; `pages` of listings only. */
 const served = { requests: 0, pages: 0 }
@@ -35,7 +40,7 @@ const server = createServer((request, response) => {
   )
   if (registry === undefined) return send(response, 404, Buffer.from('{}'))
   if (route === 'filter-spec') return send(response, 200, FILTER_SPEC)
-  if (route === 'publishers') return sendJson(response, directoryPage(limit!, offset!))
+  if (route === 'publishers') return sendJson(response, directoryPage(registry, limit!, offset!))
   if (route === 'api/v1/system/stats') return sendJson(response, registry.stats)
   if (route !== 'listings') return send(response, 404, Buffer.from('{}'))
   served.pages++
@@ -70,8 +75,8 @@ function counts(): Record<string, number> {
   }
 }
 
-function directoryPage(limit: number, offset: number): unknown {
-  const items = PUBLISHERS.slice(offset, offset + limit).map(({ id, address }) => ({
+function directoryPage({ publishers }: ScriptedListings, limit: number, offset: number): unknown {
+  const items = publishers.slice(offset, offset + limit).map(({ id, address }) => ({
     publisher_id: id,
     storefront_url: `https://seller-${id}.compute.example/`,
     identities: [{ scheme: 'eip191', identifier: address }],

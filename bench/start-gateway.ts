@@ -34,7 +34,7 @@ export async function upstreamStates(
   gateway: string,
   headers: Record<string, string> = {},
 ): Promise<SourceState[]> {
-  const { sources } = (await (await fetch(`${gateway}/sources`, { headers })).json()) as {
+  const { sources } = (await (await fetch(`${gateway}/sources?limit=1000`, { headers })).json()) as {
     sources: SourceState[]
   }
   return sources.filter(({ mode }) => mode !== 'local')

@@ -2,8 +2,9 @@ import { fileURLToPath } from 'node:url'
 import { shippedVocabulary } from '../src/config/vocabulary.ts'
 import type { Filter } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
-import { type IndexEntry, ListingIndex } from '../src/listing-index/listing-index.ts'
+import type { IndexEntry } from '../src/listing-index/segment.ts'
 import { byBasis } from '../test/helpers/grouping.ts'
+import { OneSource } from '../test/helpers/one-source.ts'
 import { generateListings } from './generate-listings.ts'
 import { LISTINGS, percentile, timed } from './index.ts'
 import type { Bench } from './table.ts'
@@ -61,13 +62,13 @@ function* spelled(count: number): Generator<IndexEntry> {
   }
 }
 
-function load(filters: readonly Filter[], entries: readonly IndexEntry[]): ListingIndex {
-  const index = new ListingIndex(filters)
+function load(filters: readonly Filter[], entries: readonly IndexEntry[]): OneSource {
+  const index = new OneSource(filters)
   for (const _step of index.load(entries));
   return index
 }
 
-function countBy(index: ListingIndex, field: Filter): void {
-  const matches = index.matches({ status: 'open', publisherId: null, criteria: [] })
+function countBy(index: OneSource, field: Filter): void {
+  const matches = index.matches({ status: 'open', criteria: [] })
   for (const _step of matches.facets([field], byBasis('gpu')));
 }

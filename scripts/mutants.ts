@@ -12,18 +12,17 @@ import { seededRandom } from '../test/helpers/random.ts'
 
 /** What judges a file, from the cheapest tests to those of the whole product: words are `test/….test.ts`. */
 const TESTS: Readonly<Record<string, string>> = {
-  'src/gateway/authority.ts': `unit/gateway/authority unit/gateway/{sequence,merge} system/oracle/oracle
-    integration/{http/routes/{authority,merged-listing,merged-listings},federation/mixed-market}`,
-  'src/gateway/merge.ts': `unit/gateway/sequence unit/gateway/{merge,pages,ndjson,cursor}
-    integration/http/routes/{paging,ndjson,merged-listings,authority}
-    {integration/federation/{poison-rows,fault-matrix},system/oracle/{oracle,walks}}`,
-  'src/gateway/pages.ts': `unit/gateway/{pages,cursor} unit/gateway/{sequence,price-sequence,merge}
-    integration/http/routes/{paging,listings,merged-listings,prices,hints}
+  'src/listing-index/authority.ts': `unit/listing-index/{authority,ranking} system/oracle/oracle
+    integration/{http/routes/{merged-listing,merged-listings},federation/mixed-market} unit/gateway/sequence`,
+  'src/listing-index/ranking.ts': 'unit/listing-index/{ranking,copy-index}',
+  'src/listing-index/masks.ts': 'unit/listing-index/{ranking,copy-index}',
+  'src/gateway/asked.ts': `unit/gateway/sequence integration/http/routes/{merged-listings,paging}
+    {integration/{federation/{views,loops},gateway/service},system/oracle/oracle}`,
+  'src/gateway/pages.ts': `unit/gateway/{pages,cursor} integration/http/routes/{paging,listings,merged-listings,prices,hints}
     {integration/{gateway/reader-chosen,federation/loops},system/oracle/{oracle,walks}}`,
-  'src/gateway/restrict-source.ts': `unit/gateway/ndjson integration/federation/{rules,views,cheapest}
-    integration/{federation/{blocks,visibility},gateway/readings,http/routes/{federated-filters,changes}}
+  'src/gateway/rules.ts': `integration/federation/{rules,blocks,views,visibility} integration/http/routes/changes
     system/oracle/{views,feeds}`,
-  'src/domain/walk/step.ts': `unit/domain/walk integration/{upstream/reading/read-run,client/client}
+  'src/domain/walk/step.ts': `unit/domain/walk integration/{upstream/snapshot/joined-pages,client/client}
     {integration/federation/{poison-rows,fault-matrix},system/oracle/{oracle,walks}}`,
 }
 const AVA = ['node_modules/ava/entrypoints/cli.mjs', '--fail-fast', '--timeout=90s']

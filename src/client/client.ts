@@ -5,7 +5,7 @@ import { at, isJsonObject, type JsonValue } from '../json/value.ts'
 import type { FacetsJson } from '../wire/facets.ts'
 import type { FilterSpecJson } from '../wire/filter-spec.ts'
 import type { PublishReceiptJson, UpdateReceiptJson } from '../wire/listing.ts'
-import type { SourceReport } from '../wire/source.ts'
+import type { SourceReport, SourcesCounted } from '../wire/source.ts'
 import { type Ask, type FollowOptions, followChanges } from './follow-changes.ts'
 import type { Listing, ListingDraft } from './listing.ts'
 import { walkPages } from './page-walk.ts'
@@ -31,7 +31,7 @@ import {
   updateWrite,
 } from './signed-write.ts'
 
-export type { SourceReport } from '../wire/source.ts'
+export type { SourceReport, SourcesCounted } from '../wire/source.ts'
 export type { Change, FollowOptions } from './follow-changes.ts'
 export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft, SettlementOption } from './listing.ts'
 export { IncompleteError, ProblemError } from './problem-error.ts'
@@ -60,6 +60,8 @@ type ListingPage<L> = {
   complete: boolean
   /** How each source answered; empty at a plain Registry. */
   sources: readonly SourceReport[]
+  /** Of many sources, those that `sources` does not name: all of them have answered. */
+  sourcesCounted?: SourcesCounted | undefined
 }
 
 const MAX_SECONDS_AHEAD = 3
@@ -163,12 +165,13 @@ async function* readPages<L>(
 ): AsyncGenerator<ListingPage<L>, void> {
   const ask = (path: string) => readJson<JsonValue>(connection, path, call)
   for await (const { items, page } of walkPages(ask, searchOf(query))) {
-    const { total, isComplete, sources } = page
+    const { total, isComplete, sources, sourcesCounted } = page
     yield {
       items: items as L[],
       total,
       complete: isComplete,
       sources: sources ?? [],
+      sourcesCounted,
     }
   }
 }

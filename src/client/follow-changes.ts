@@ -1,6 +1,7 @@
 import { listingKey } from '../domain/listing-identity.ts'
 import { MAX_TIMER_MS } from '../domain/max-timer.ts'
 import { at, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
+import { newStates } from '../wire/new-states.ts'
 import type { SourceReport } from '../wire/source.ts'
 import { walkPages } from './page-walk.ts'
 import { ProblemError, readReports } from './problem-error.ts'
@@ -85,7 +86,7 @@ async function* readNext<Listing>(
   const path = `changes?${[since, search].filter(Boolean).join('&')}`
   const answer = readChanges<Listing>(await ask(path, place.hasMore ? undefined : WAIT_SECONDS))
   const before = place.position ?? answer.position
-  for (const source of answer.sources.filter((one) => isNewState(place.states, one)))
+  for (const source of newStates(answer.sources, place.states))
     yield { type: 'source', source, position: before }
   // A change that comes twice is harmless, one that is left out is not: the position moves with the last one.
   for (const [n, change] of answer.changes.entries())
@@ -132,13 +133,6 @@ function readChanges<Listing>(body: JsonValue): Answer<Listing> {
     return [{ type, ...about, ...(unchecked.length > 0 && { unchecked }) }]
   })
   return { changes, position, hasMore: at(body, 'more') === true, sources: readReports(body) }
-}
-
-function isNewState(states: Map<string, string>, { registry, state, reason }: SourceReport): boolean {
-  const before = states.get(registry)
-  const now = `${state} ${reason ?? ''}`
-  states.set(registry, now)
-  return before === undefined ? state !== 'loaded' : before !== now
 }
 
 /** Failures after which the same request may pass. */

@@ -11,8 +11,8 @@ import {
   type WalkRules,
 } from '../domain/walk/walk.ts'
 import { at, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
-import type { SourceReport } from '../wire/source.ts'
-import { ProblemError, readReports } from './problem-error.ts'
+import type { SourceReport, SourcesCounted } from '../wire/source.ts'
+import { ProblemError, readCounted, readReports } from './problem-error.ts'
 
 export type PageReport = {
   total: number
@@ -20,6 +20,7 @@ export type PageReport = {
   isComplete: boolean
   /** `null` for a plain Registry. */
   sources: readonly SourceReport[] | null
+  sourcesCounted?: SourcesCounted | undefined
   nextCursor: string | null
 }
 
@@ -33,6 +34,7 @@ export function readPageReport(body: JsonValue): PageReport {
     total,
     isComplete: complete === true || (complete === null && sources === null),
     sources,
+    sourcesCounted: readCounted(body),
     nextCursor: textAt(body, 'next_cursor'),
   }
 }

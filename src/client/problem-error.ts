@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue, listAt, numberAt, parseObject, textAt } from '../json/value.ts'
 import { describeMissing } from '../wire/describe-missing.ts'
-import type { SourceReport } from '../wire/source.ts'
+import type { SourceReport, SourcesCounted } from '../wire/source.ts'
 
 type Problem = {
   detail: string
@@ -11,6 +11,7 @@ type Problem = {
   errors?: readonly { path: string; message: string }[]
   /** Of a gateway. */
   sources?: readonly SourceReport[]
+  sourcesCounted?: SourcesCounted | undefined
   /** Seconds. */
   retryAfter?: number | null
 }
@@ -27,6 +28,8 @@ export class ProblemError extends Error {
   readonly errors: readonly { path: string; message: string }[]
   /** Empty if the problem is not about sources. */
   readonly sources: readonly SourceReport[]
+  /** Of many sources, those that `sources` does not name. */
+  readonly sourcesCounted: SourcesCounted | undefined
   /** Seconds; `null` where the answer names none. */
   readonly retryAfter: number | null
 
@@ -38,6 +41,7 @@ export class ProblemError extends Error {
     this.detail = problem.detail
     this.errors = problem.errors ?? []
     this.sources = problem.sources ?? []
+    this.sourcesCounted = problem.sourcesCounted
     this.retryAfter = problem.retryAfter ?? null
   }
 }
@@ -51,6 +55,7 @@ export function readProblem(bytes: Uint8Array): Problem {
     title: textAt(body, 'title') ?? '',
     errors: listAt(body, 'errors').filter(isJsonObject).map(readViolation),
     sources: readReports(body),
+    sourcesCounted: readCounted(body),
   }
 }
 
@@ -61,6 +66,14 @@ const readViolation = (entry: JsonValue) => ({
 
 /** How each source of a gateway answered. */
 export const readReports = (body: JsonValue): SourceReport[] => listAt(body, 'sources').map(readReport)
+
+/** Of many sources, those that the answer does not name. */
+export function readCounted(body: JsonValue): SourcesCounted | undefined {
+  const loaded = numberAt(body, 'sources_counted', 'loaded')
+  return loaded === null
+    ? undefined
+    : { loaded, age_seconds: numberAt(body, 'sources_counted', 'age_seconds') ?? undefined }
+}
 
 const readReport = (entry: JsonValue): SourceReport => ({
   registry: textAt(entry, 'registry') ?? '?',

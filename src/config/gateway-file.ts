@@ -23,7 +23,7 @@ import { readVocabulary } from './vocabulary.ts'
 const LISTING_SHAPE_MODES = ['off', 'warn', 'enforce'] as const
 export type ListingShapeMode = (typeof LISTING_SHAPE_MODES)[number]
 
-const MAX_UPSTREAMS = 100
+const MAX_UPSTREAMS = 1000
 
 /** The tables of the file, with members in camel case. */
 export type GatewayFile = Omit<

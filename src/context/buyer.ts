@@ -12,9 +12,9 @@ import { type Clock, systemClock } from '../domain/clock.ts'
 import { lazy } from '../domain/lazy.ts'
 import { isLocalUrl } from '../domain/private-address.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
+import { FilterSpecCache } from '../upstream/filter-spec-cache.ts'
 import { createAgent } from '../upstream/http/agent.ts'
-import { createGet } from '../upstream/http/get.ts'
-import { type Endpoint, type Interceptor, NOT_SENT, requestsTo } from '../upstream/http/request.ts'
+import { createGet, type Endpoint, type Interceptor, NOT_SENT, requestsTo } from '../upstream/http/request.ts'
 import { CircuitBreaker } from '../upstream/interceptors/circuit-breaker.ts'
 import { composeRequests } from '../upstream/interceptors/compose.ts'
 import { limitConcurrency } from '../upstream/interceptors/limit-concurrency.ts'
@@ -42,10 +42,15 @@ export function openRegistryClient({
   const dispatcherOf = ({ registry, referredBy, timeoutMs }: ApiRequest): Dispatcher => {
     if (registry !== undefined) return requestsOf(registry, timeoutMs).dispatcher
     const isTrusted = referredBy === undefined || (!referredBy.fronts && isLocalUrl(referredBy.url))
-    return composeRequests(isTrusted ? trusted : publicOnly, around)
+    return composeRequests(isTrusted ? trusted : publicOnly, around.interceptors)
   }
   return {
-    source: (registry, spec, { timeoutMs, ...options }) => {
+    spec: (registry, timeoutMs) =>
+      new FilterSpecCache(
+        createGet(optionsOf(registry, timeoutMs), requestsOf(registry, timeoutMs).dispatcher),
+        around.clock ?? systemClock,
+      ),
+    source: (registry, spec, { timeoutMs, specs, ...options }) => {
       const { dispatcher } = requestsOf(registry, timeoutMs)
       const upstream = optionsOf(registry, timeoutMs)
       const get = createGet(upstream, dispatcher)
@@ -55,7 +60,10 @@ export function openRegistryClient({
         get,
         publishers: new PublisherDirectory(get, systemClock),
         spec,
-        filters: () => [...(spec.current?.filters.values() ?? []), ...derivedFilters()],
+        filters: () => [
+          ...specs.flatMap(({ current }) => [...(current?.filters.values() ?? [])]),
+          ...derivedFilters(),
+        ],
         ...options,
         keepsOutage: around.hasBreakers !== true,
         clock: around.clock ?? systemClock,
@@ -88,8 +96,8 @@ function openRequests(
   const probe: FetchPage = (query, request) => fetchProbe(query, request)
   const options = { upstream, probe, log: NO_LOG, shared: null, clock, random: Math.random }
   const breaker = hasBreakers ? new CircuitBreaker(options) : null
-  const limit = limitConcurrency(MAX_IN_FLIGHT)
-  const dispatcher = composeRequests(agent, { interceptors, limit, breaker: breaker?.intercept })
+  const around = [limitConcurrency(MAX_IN_FLIGHT), ...(breaker === null ? [] : [breaker.intercept])]
+  const dispatcher = composeRequests(agent, interceptors, around)
   const fetchProbe = createFetchPage(upstream, dispatcher, { purpose: 'probe' })
   return { dispatcher, close: () => breaker?.close() }
 }

@@ -3,13 +3,17 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Config, loadConfig } from '../config/config.ts'
 import { openStoreProblem } from '../config/warnings.ts'
 import { opensGates } from '../domain/api-key.ts'
-import { raceAbort, systemClock, withDeadline } from '../domain/clock.ts'
+import { raceAbort, repeat, systemClock, withDeadline } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { timeOf } from '../gateway/source-report.ts'
-import { registerChangesMetrics, registerReloadMetrics } from '../http/metrics/metrics.ts'
+import {
+  registerChangesMetrics,
+  registerIndexMetrics,
+  registerReloadMetrics,
+} from '../http/metrics/metrics.ts'
 import { registerSourceMetrics } from '../http/metrics/source-metrics.ts'
 import type { OnAnswered } from '../http/middleware/request-log.ts'
 import type { Route } from '../http/route.ts'
@@ -27,6 +31,7 @@ import { openRuntime, type Runtime } from './runtime.ts'
 const MAX_READY_MS = 30_000
 /** How long an old configuration stays open for its requests: a stream may be long. */
 const MAX_RETIRING_MS = 300_000
+const SELF_CHECK_MS = 60_000
 /** Settings that need a restart, also where a file holds them. */
 const FIXED = [
   ['HOST', 'host'],
@@ -100,6 +105,9 @@ export class Context {
   /** Time of the last success; the start counts. */
   #succeededAt: number
   #latestReload: { at: number; error: string | null }
+  /** Differences that checks of the index have found. */
+  #inconsistencies = 0
+  readonly #endChecks: () => void
 
   constructor(scope: ProcessScope, first: Runtime, load: () => Config) {
     const { metrics, clock } = scope
@@ -123,11 +131,14 @@ export class Context {
       succeeded: this.#latestReload.error === null,
       at: this.#succeededAt,
     }))
+    registerIndexMetrics(metrics, () => this.#inconsistencies)
+    this.#endChecks = repeat(clock, SELF_CHECK_MS, () => this.#checkIndex())
     first.activate()
     scope.fleet.start(() => ({
       reload: { at: timeOf(this.#latestReload.at), error: this.#latestReload.error },
       minutes: scope.requests.minutes.read(systemClock.monotonic()),
       watchers: this.#current.watchers.count,
+      inconsistencies: this.#inconsistencies,
       statuses: this.#current.sources.map(({ status }) => status()),
     }))
   }
@@ -191,11 +202,20 @@ export class Context {
 
   async close(): Promise<void> {
     this.stopReloading()
+    this.#endChecks()
     this.#closing.abort(new Error('closed'))
     await this.#reloads.current
     await this.#retired
     await this.#current.close(null)
     await this.#scope.close()
+  }
+
+  /** What is derived and wrong is reported, the first time in the log, too. */
+  #checkIndex(): void {
+    const found = this.#current.selfCheck()
+    if (found > 0 && this.#inconsistencies === 0)
+      this.#scope.log.error({ found }, 'index inconsistent: restart this process and report it')
+    this.#inconsistencies += found
   }
 
   async #reload(load: () => Config): Promise<ReloadResultJson | Error> {

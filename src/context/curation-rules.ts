@@ -1,7 +1,7 @@
 import type { CurationOptions } from '../config/curation.ts'
 import { NO_FILTER } from '../domain/query.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import type { CurationRule } from '../gateway/curation.ts'
+import type { CurationRule } from '../gateway/rules.ts'
 import { standingFilter } from '../gateway/standing-filter.ts'
 import type { LocalRules } from '../registry/blocks.ts'
 
@@ -17,18 +17,7 @@ export function curationRules(
   { denyPublishers, rules }: CurationOptions,
   { filters, upstreams }: KnownNames,
 ): CurationRule[] {
-  const everywhere: CurationRule[] =
-    denyPublishers.length === 0
-      ? []
-      : [
-          {
-            name: 'curation.deny_publishers',
-            sources: null,
-            deny: denyPublishers,
-            only: NO_FILTER,
-            label: null,
-          },
-        ]
+  const everywhere = { sources: null, deny: denyPublishers, only: NO_FILTER, label: null }
   const ofFile = rules.map(
     ({ source, deny, only, label, placeOf }, n): CurationRule => ({
       name: `curation.rules[${n}]`,
@@ -38,7 +27,9 @@ export function curationRules(
       label,
     }),
   )
-  return [...everywhere, ...ofFile]
+  return denyPublishers.length === 0
+    ? ofFile
+    : [{ name: 'curation.deny_publishers', ...everywhere }, ...ofFile]
 }
 
 /** Whose publishes the own Registry refuses. */

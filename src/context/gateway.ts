@@ -1,48 +1,35 @@
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
-import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
+import { inTurns } from '../domain/turns.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { ChangeFeed } from '../gateway/changes/change-feed.ts'
-import { type Curation, rulesKey } from '../gateway/curation.ts'
 import { coveredBy, type SpecSource } from '../gateway/current-spec.ts'
 import { Cursors } from '../gateway/cursor.ts'
-import { createMarket } from '../gateway/market.ts'
+import { openMarket } from '../gateway/market.ts'
 import { createReaders } from '../gateway/readers.ts'
-import type { SignedSources } from '../gateway/signed-source.ts'
+import { type Curation, rulesKey } from '../gateway/rules.ts'
 import { noteOnHealth } from '../gateway/source-report.ts'
 import { standingFilter } from '../gateway/standing-filter.ts'
 import { createContentTag } from '../http/etag.ts'
 import type { Gateway } from '../http/routes/listings.ts'
+import type { CopyIndex } from '../listing-index/copy-index.ts'
 import { localSource, localStatus } from '../registry/local-source.ts'
-import { storefrontInView } from '../registry/publishers-in-view.ts'
 import type { Replica } from '../registry/replica.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { curationRules } from './curation-rules.ts'
 
 /** `null` for a pure gateway. */
-type LocalRegistry = { source: NamedSource; status: () => SourceStatus } | null
+type LocalRegistry = { source: Holding; status: () => SourceStatus } | null
 
 export function createLocal(
-  {
-    config,
-    spec,
-    replica,
-    filters,
-  }: { config: Config; spec: FilterSpec; replica: Replica; filters: readonly Filter[] },
+  { config, spec, replica }: { config: Config; spec: FilterSpec; replica: Replica },
   clock: Clock,
 ): LocalRegistry {
   const { name, enabled } = config.registry
   if (!enabled) return null
-  const source: NamedSource = {
-    name,
-    visibility: 'public',
-    mode: 'local',
-    priority: 0,
-    ...localSource({ name, clock }, replica, filters),
-    storefrontOf: (publisher, within) => storefrontInView(replica.projection, publisher, { name, ...within }),
-  }
-  return { source, status: localStatus(name, spec, replica) }
+  return { source: localSource(name, replica, clock), status: localStatus(name, spec, replica) }
 }
 
 export type GatewayOptions = {
@@ -53,15 +40,16 @@ export type GatewayOptions = {
   upstreams: readonly Upstream[]
   clock: Clock
   cursorSecret: string
-  /** The sources as readers of the signed line have them. */
-  signed?: SignedSources
+  index: CopyIndex
+  /** Of readers of the signed line. Default: no. */
+  isSigned?: boolean
   /** Absent: changes are not followed. */
   feed?: ChangeFeed
   /** Absent: the operator leaves nothing out. */
   blocks?: Pick<Curation, 'blocks' | 'onChange'>
 }
 
-export function createGateway(options: GatewayOptions): Gateway {
+export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, spec, local, upstreams, clock, cursorSecret, feed, blocks } = options
   const { id: gatewayId, budgetMs } = config.gateway
   const derived = config.vocabulary.filters(spec.filters)
@@ -69,25 +57,28 @@ export function createGateway(options: GatewayOptions): Gateway {
   const names = upstreams.map(({ source }) => source.name)
   const rules = config.curation ? curationRules(config.curation, { filters, upstreams: names }) : []
   const all = [...(local === null ? [] : [local]), ...upstreams]
-  const shown = options.signed?.sources ?? all.map(({ source }) => source)
   const specs = [...(local === null ? [] : [undefined]), ...upstreams.map(specSource)]
-  const market = createMarket({
-    sources: all.map(({ status }, n) => ({
-      source: shown[n]!,
-      spec: specs[n],
-      health: () => noteOnHealth(status()),
-    })),
-    spec,
-    gatewayId,
-    tokens: config.tokens,
-    vocabulary: config.vocabulary,
-    announcesPrivate: config.access?.announcePrivate === true,
-    budgetMs,
-    clock,
-    ...(feed && { feed }),
-    curation: blocks && { rules, ...blocks },
-    cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
-  })
+  const market = await inTurns(
+    openMarket({
+      index: options.index,
+      isSigned: options.isSigned === true,
+      sources: all.map(({ source, status }, n) => ({
+        source,
+        spec: specs[n],
+        health: () => noteOnHealth(status()),
+      })),
+      spec,
+      gatewayId,
+      tokens: config.tokens,
+      vocabulary: config.vocabulary,
+      announcesPrivate: config.access?.announcePrivate === true,
+      budgetMs,
+      clock,
+      ...(feed && { feed }),
+      curation: blocks && { rules, ...blocks },
+      cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
+    }),
+  )
   const { freshSeconds } = config.cache
   const readers = createReaders({
     sources: all.map(({ source }) => source),
@@ -116,10 +107,22 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-function specSource({ spec }: Upstream): SpecSource {
+/** Readers wait for the first answer only. */
+function specSource({ source, spec }: Upstream): SpecSource {
+  const { name, priority, isGateway } = source
   let isLoaded = false
   void spec.loaded.then(() => {
     isLoaded = true
   })
-  return { ...spec, load: () => (isLoaded ? null : spec.loaded) }
+  return {
+    name,
+    kind: isGateway ? 'gateway' : 'registry',
+    priority,
+    spec: () => {
+      void spec.load()
+      return spec.current
+    },
+    failure: () => spec.failure,
+    load: () => (isLoaded ? null : spec.loaded),
+  }
 }

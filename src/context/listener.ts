@@ -173,8 +173,10 @@ function writesTo({ config, spec, scope, replica, limiter, gateway }: ListenerOp
     shape: { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) },
     maxListings: limits.listingsPerPublisher,
     requiresKey: config.requireWriteKey,
-    viewOf: (reader: Reader) =>
-      registryView(replica.projection, reader, { name, denials: gateway.market.denialsOf(name) }),
+    viewOf: async (reader: Reader) => {
+      const shown = await gateway.market.ownListings({ reader })
+      return shown && registryView(replica.projection, shown)
+    },
   }
 }
 

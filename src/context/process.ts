@@ -21,6 +21,7 @@ import { createOutcomeMetrics } from '../http/metrics/outcome-metrics.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { type OnAnswered, RequestLog } from '../http/middleware/request-log.ts'
 import { detailsToJson } from '../http/routes/sources.ts'
+import { CopyIndex } from '../listing-index/copy-index.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
 import { Audit, type AuditOptions } from '../registry/audit.ts'
 import { KeyUsage } from '../registry/key-usage.ts'
@@ -39,6 +40,7 @@ export type Overrides = {
   random?: () => number
   log?: Logger
   store?: Store
+  index?: CopyIndex
   lookup?: LookupFunction
   /** Around each attempt of every request to an upstream. */
   interceptors?: readonly Interceptor[]
@@ -133,25 +135,29 @@ async function openStorage({ config: { storeUrl }, overrides, log, clock, metric
   /** Shared by replicas; `null`: each process counts alone. */
   const counters = await openCounters(redisUrl)
   cleanup.add(() => counters?.close())
+  /** All copies of all sources. */
+  const index = overrides.index ?? new CopyIndex([])
   /** Loaded only for upstreams. */
   const upstreamCaches = lazy(async () => {
     const { openUpstreamCaches } = await import('./upstream-caches.ts')
-    const caches = await openUpstreamCaches({ redisUrl, snapshotFolder: folderBeside(storeUrl), clock })
+    const snapshotFolder = folderBeside(storeUrl)
+    const caches = await openUpstreamCaches({ index, redisUrl, snapshotFolder, clock })
     cleanup.add(caches.close)
     return caches
   })
   /** Whether other processes follow the same upstreams and append what changes there. */
   const isShared = redisUrl !== null
-  return { store, isShared, storeHealth, keyUsage, fleet, counters, upstreamCaches }
+  return { store, isShared, index, storeHealth, keyUsage, fleet, counters, upstreamCaches }
 }
 
 /** The log of changes, which `GET /changes` reads. */
 async function openChanges(
   { config, log, clock, cleanup }: Base,
-  { store, isShared }: { store: Store; isShared: boolean },
+  { store, isShared, index }: { store: Store; isShared: boolean; index: CopyIndex },
 ): Promise<ChangeFeed> {
   const changes = await ChangeFeed.open({
     feed: store.feed,
+    index,
     isShared,
     retentionMs: config.changes.retentionSeconds * 1000,
     clock,

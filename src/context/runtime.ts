@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
-import type { Clock } from '../domain/clock.ts'
+import { type Clock, repeat } from '../domain/clock.ts'
 import type { Limiter } from '../domain/limiter.ts'
-import type { Item } from '../domain/source/reading.ts'
+import type { Item } from '../domain/source/item.ts'
+import { inTurns } from '../domain/turns.ts'
 import { type Filter, type FilterSpec, filterIn, onSignedLine } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { specWarnings } from '../filter-spec/parameters.ts'
 import type { FollowedRegistry } from '../gateway/changes/followed-registry.ts'
-import { signedSources } from '../gateway/signed-source.ts'
+import { TEXTS } from '../gateway/vocabulary-report.ts'
 import type { Reload } from '../http/routes/replicas.ts'
 import type { SourceList } from '../http/routes/sources.ts'
 import { createLimiter } from '../limits/limiter.ts'
@@ -15,7 +16,7 @@ import { activeBlocks, Blocks, subjectsOf } from '../registry/blocks.ts'
 import { changedSince } from '../registry/changed-since.ts'
 import { Replica } from '../registry/replica.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
-import { createGateway, createLocal, type GatewayOptions } from './gateway.ts'
+import { createLocal, type GatewayOptions, openGateway } from './gateway.ts'
 import { createListener, type Listening } from './listener.ts'
 import { CleanupStack, type ProcessScope } from './process.ts'
 import type { Upstreams } from './upstreams.ts'
@@ -27,6 +28,8 @@ export type Runtime = Pick<Upstreams, 'ready' | 'activate' | 'stop'> &
     replica: Replica
     limiter: Limiter
     sources: SourceList['sources']
+    /** Differences that a check of its markets finds now. */
+    selfCheck: () => number
     /** Leaves open what `successor` uses too. */
     close: (successor: Runtime | null) => Promise<void>
   }
@@ -51,14 +54,18 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     storeHealth.recovered(spec)
   }
   const cleanup = new CleanupStack()
-  if (!isSameIndex) cleanup.add(closeReplica)
+  const dropReplica = (): Promise<void> => {
+    closeReplica()
+    return replica.projection.drop()
+  }
+  if (!isSameIndex) cleanup.add(dropReplica)
   try {
     for (const { path, message } of [...specWarnings(fileSpec, config.filterSpecPath), ...config.warnings])
       scope.log.warn({ setting: path, problem: message }, 'configuration warning')
     const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, filters })
     cleanup.add(lifecycle.close)
-    const local = createLocal({ config, spec, replica, filters }, clock)
-    const { all, gateway, signedGateway, signed } = createGateways(options, {
+    const local = createLocal({ config, spec, replica }, clock)
+    const { all, gateway, signedGateway, markets } = await openGateways(options, {
       spec,
       replica,
       local,
@@ -66,9 +73,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     })
     const { changes: feed } = scope
     const registry = local === null ? null : followedRegistry(scope.store, replica, config.registry.name)
-    const { denialsOf } = gateway.market
-    const isDenied = (name: string, item: Item) => denialsOf(name)?.denies(item) === true
-    const endFollowing = feed.attach(all, registry, isDenied)
+    cleanup.add(() => {
+      for (const market of markets) market.close()
+    })
+    const { market } = gateway
+    const isDenied = (item: Item, name: string) => market.rulesOf(name)?.denies(item) === true
+    const endFollowing = feed.attach({ sources: all, registry, isDenied })
     cleanup.add(endFollowing)
     const stopEnding = endDueBlocks(new Blocks(scope.store, replica), clock)
     cleanup.add(stopEnding)
@@ -80,6 +90,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     return {
       ...made,
       sources: upstreams.length === 0 ? [] : gateway.sources,
+      selfCheck: () => markets.reduce((sum, market) => sum + market.selfCheck(), 0),
       ...listening,
       ...lifecycle,
       stop: () => {
@@ -93,11 +104,10 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       close: async (successor) => {
         endFollowing()
         stopEnding()
-        gateway.market.close()
-        signedGateway?.market.close()
-        signed?.close()
+        for (const market of markets) market.close()
         await lifecycle.close()
-        if (successor?.replica !== replica) closeReplica()
+        if (successor === null) closeReplica()
+        else if (successor.replica !== replica) await dropReplica()
       },
     }
   } catch (cause) {
@@ -116,17 +126,18 @@ async function openIndex({ config, scope, previous, signal }: RuntimeOptions, fi
   const spec = isSameIndex ? previous.spec : fileSpec
   const filters = [...spec.filters.values(), ...vocabulary.filters(spec.filters)]
   const local = filters.map((one) => filterIn(one, registry.name))
+  if (!isSameIndex) await inTurns(scope.index.replan([...local, ...TEXTS]))
   const replica = isSameIndex
     ? previous.replica
-    : await openReplica({ spec, vocabulary, filters: local }, scope, signal)
+    : await openReplica({ spec, vocabulary, name: registry.name }, scope, signal)
   return { isSameIndex, spec, filters, replica }
 }
 
 type Parts = Pick<GatewayOptions, 'spec' | 'local' | 'upstreams'> & { replica: Replica }
 
 /** The gateway of the plain line, and that of the signed line over the same sources. */
-function createGateways({ config, scope }: RuntimeOptions, { replica, ...parts }: Parts) {
-  const { clock, changes: feed } = scope
+async function openGateways({ config, scope }: RuntimeOptions, { replica, ...parts }: Parts) {
+  const { clock, index, changes: feed } = scope
   const cursorSecret = config.adminKey ?? scope.cursorSecret
   const blocks = {
     blocks: () =>
@@ -135,12 +146,13 @@ function createGateways({ config, scope }: RuntimeOptions, { replica, ...parts }
       }),
     onChange: (listener: () => void) => replica.onBlock(listener),
   }
-  const sources = { config, ...parts, clock, cursorSecret, blocks }
-  const gateway = createGateway({ ...sources, feed })
+  const sources = { config, ...parts, index, clock, cursorSecret, blocks }
+  const gateway = await openGateway({ ...sources, feed })
   const all = [...(parts.local === null ? [] : [parts.local]), ...parts.upstreams].map(({ source }) => source)
-  const signed = config.authority === null ? null : signedSources(all)
-  const signedGateway = signed && createGateway({ ...sources, spec: onSignedLine(parts.spec), signed })
-  return { all, gateway, signed, signedGateway }
+  const signed = { ...sources, spec: onSignedLine(parts.spec), isSigned: true }
+  const signedGateway = config.authority === null ? null : await openGateway(signed)
+  const markets = [gateway, ...(signedGateway === null ? [] : [signedGateway])].map(({ market }) => market)
+  return { all, gateway, signedGateway, markets }
 }
 
 /** Longest time between the end of a block's last day and an entry of the changelog that ends it. */
@@ -148,25 +160,18 @@ const DUE_MS = 1000
 
 /** Any replica may end a block; the store's clock decides. Returns how to stop. */
 function endDueBlocks(blocks: Blocks, clock: Clock): () => void {
-  let cancel = (): void => {}
-  const next = (): void => {
-    cancel = clock.after(DUE_MS, () => {
-      // The next second tries again.
-      blocks.endDue(clock.now() * 1000).catch(() => {})
-      next()
-    })
-  }
-  next()
-  return () => cancel()
+  // The next second tries again.
+  return repeat(clock, DUE_MS, () => void blocks.endDue(clock.now() * 1000).catch(() => {}))
 }
 
 function openReplica(
-  { spec, vocabulary, filters }: { spec: FilterSpec; vocabulary: Vocabulary; filters: readonly Filter[] },
-  { store, storeHealth, clock, log, onWorkerFault }: ProcessScope,
+  { spec, vocabulary, name }: { spec: FilterSpec; vocabulary: Vocabulary; name: string },
+  { store, index, storeHealth, clock, log, onWorkerFault }: ProcessScope,
   signal: AbortSignal | undefined,
 ): Promise<Replica> {
   const options = {
-    filters,
+    index,
+    name,
     vocabulary,
     // A replica is known by its spec, which a runtime that continues it has, too.
     onFault: (cause: unknown) => storeHealth.failed(spec, cause),

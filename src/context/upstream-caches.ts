@@ -1,30 +1,25 @@
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
-import pLimit from 'p-limit'
+import pLimit, { type LimitFunction } from 'p-limit'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { SnapshotStorage } from '../domain/source/saved-snapshot.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
+import type { CopyIndex } from '../listing-index/copy-index.ts'
+import type { PullTurn } from '../upstream/snapshot/puller.ts'
 import { snapshotFile } from '../upstream/snapshot/snapshot-file.ts'
 import { type UpstreamParts, UpstreamState } from '../upstream/upstream.ts'
-
-/** What was learnt of each upstream, by its name, URL and credential. Every runtime continues with it. */
-type UpstreamCaches = {
-  /** While two runtimes overlap, the larger limits apply. */
-  prepare: (config: CacheConfig) => void
-  partsOf: (upstream: UpstreamOptions) => CachedParts
-  /** Applies these limits, and drops what was learnt of other upstreams. */
-  activate: (config: CacheConfig) => void
-  close: () => void
-}
 
 type CacheConfig = Pick<Config, 'cache' | 'upstreams'>
 
 type CachedParts = Pick<UpstreamParts, 'state' | 'sharedBreaker'> & {
   snapshots: Omit<UpstreamParts['snapshots'], 'filters'>
+  /** Once the runtime reads them no more. */
+  release: () => void
 }
 
 type CachesOptions = {
+  index: CopyIndex
   /** `null`: nothing is shared with other processes. */
   redisUrl: string | null
   /** `null`: snapshots are not saved in files. */
@@ -34,13 +29,18 @@ type CachesOptions = {
 
 const PREFIX = 'entrepot:'
 
-export async function openUpstreamCaches(options: CachesOptions): Promise<UpstreamCaches> {
-  const { redisUrl, snapshotFolder, clock } = options
+/** What was learnt of each upstream, by its name, URL and credential. Every runtime continues with it. */
+export async function openUpstreamCaches({ index, redisUrl, snapshotFolder, clock }: CachesOptions) {
   const budget = new MemoryBudget()
   const redis = redisUrl === null ? null : await openRedis(redisUrl, budget, clock)
   const states = new Map<string, UpstreamState>()
-  const firstPulls = pLimit(MAX_FIRST_PULLS)
-  const pulls = pLimit(MAX_PULLS)
+  /** Runtimes that read what is held. */
+  const users = new WeakMap<UpstreamState, number>()
+  const turns: Readonly<Record<PullTurn, LimitFunction>> = {
+    'first page': pLimit(MAX_FIRST_PAGES),
+    first: pLimit(MAX_FIRST_PULLS),
+    later: pLimit(MAX_PULLS),
+  }
 
   const storageOf = (upstream: UpstreamOptions): SnapshotStorage | null =>
     snapshotFolder === null
@@ -48,35 +48,44 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
       : snapshotFile(join(snapshotFolder, `${upstream.name}.json`), cacheGroup(upstream))
 
   return {
-    prepare: (config) => budget.raiseTo(config),
-    partsOf: (upstream) => {
+    /** While two runtimes overlap, the larger limits apply. */
+    prepare: (config: CacheConfig): void => budget.raiseTo(config),
+    partsOf: (upstream: UpstreamOptions): CachedParts => {
       const key = keyOf(upstream)
       const state = states.get(key) ?? new UpstreamState()
       states.set(key, state)
+      users.set(state, (users.get(state) ?? 0) + 1)
       return {
         state,
+        release: () => {
+          const left = users.get(state)! - 1
+          users.set(state, left)
+          if (left === 0 && states.get(key) !== state) void state.snapshot.drop()
+        },
         sharedBreaker: redis?.breakerOf(cacheGroup(upstream)) ?? null,
         snapshots: {
+          index,
           storage: storageOf(upstream),
           shared: redis?.pullsOf(cacheGroup(upstream)) ?? null,
           maxBytes: () => budget.maxSnapshotBytes(state, upstream),
-          inTurn: (work, isFirst) => (isFirst ? firstPulls : pulls)(work),
+          inTurn: (work, turn) => turns[turn](work),
           onResize: (bytes) => {
-            if (states.get(key) === state) budget.setSnapshotBytes(state, bytes, upstream)
+            if (states.get(key) === state) budget.held.set(state, { priority: upstream.priority, bytes })
           },
         },
       }
     },
-    activate: (config) => {
+    /** Applies these limits, and forgets other upstreams: their rows go with the last runtime that reads them. */
+    activate: (config: CacheConfig): void => {
       const keys = new Set(config.upstreams.map(keyOf))
       for (const [key, state] of states) {
         if (keys.has(key)) continue
         states.delete(key)
-        budget.dropSnapshot(state)
+        budget.held.delete(state)
       }
       budget.setTo(config)
     },
-    close: () => redis?.close(),
+    close: (): void => redis?.close(),
   }
 }
 
@@ -120,6 +129,8 @@ async function openRedis(url: string, budget: MemoryBudget, { now, monotonic }: 
   }
 }
 
+/** First pages at once: what a thousand sources send at once is not read within their time limits. */
+const MAX_FIRST_PAGES = 16
 /** First pulls at once, of which nothing is held yet. */
 const MAX_FIRST_PULLS = 8
 /** Later ones, which have the next listings in memory beside those that are held. */
@@ -131,7 +142,7 @@ type Priority = Pick<UpstreamOptions, 'priority'>
 
 /** Divides `cache.max_bytes` between the upstreams, the better ones first. */
 class MemoryBudget {
-  readonly #held = new Map<UpstreamState, Priority & { bytes: number }>()
+  readonly held = new Map<UpstreamState, Priority & { bytes: number }>()
   #maxBytes = 0
   /** Of one upstream, in Redis. */
   maxSharedBytes = 0
@@ -149,18 +160,9 @@ class MemoryBudget {
   /** The memory that sources of its priority and better ones leave. Worse sources get less at their next pull. */
   maxSnapshotBytes(upstream: UpstreamState, { priority }: Priority): number {
     let left = this.#maxBytes
-    for (const [other, held] of this.#held)
+    for (const [other, held] of this.held)
       if (other !== upstream && held.priority <= priority) left -= held.bytes
     return Math.max(0, Math.floor(Math.min(left, this.#maxBytes * MAX_SHARE)))
-  }
-
-  setSnapshotBytes(upstream: UpstreamState, bytes: number, { priority }: Priority): void {
-    if (bytes === 0) this.#held.delete(upstream)
-    else this.#held.set(upstream, { priority, bytes })
-  }
-
-  dropSnapshot(upstream: UpstreamState): void {
-    this.#held.delete(upstream)
   }
 }
 

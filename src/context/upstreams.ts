@@ -1,7 +1,10 @@
 import type { Config } from '../config/config.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import { onlyOf } from '../gateway/curation.ts'
+import { pathKey } from '../filter-spec/path.ts'
+import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
+import { onlyOf } from '../gateway/rules.ts'
+import { TEXTS } from '../gateway/vocabulary-report.ts'
 import { createAgent } from '../upstream/http/agent.ts'
 import { signRequests } from '../upstream/interceptors/sign.ts'
 import { createUpstream, type Upstream } from '../upstream/upstream.ts'
@@ -21,6 +24,9 @@ export type Upstreams = {
   close: () => Promise<void>
 }
 
+/** Upstreams that may be asked in one moment, each period again. */
+const MOST_AT_ONCE = 100
+
 /** `filters`: of the service itself. */
 type UpstreamsOptions = { config: Config; filters: readonly Filter[]; scope: ProcessScope }
 
@@ -30,14 +36,18 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
   const narrowed = { cache: config.cache, upstreams: narrow(config, own) }
   const caches = await scope.upstreamCaches()
   caches.prepare(narrowed)
-  /** Of all that readers may use here: snapshots are indexed by them. */
-  const filters = (): Filter[] => [
-    ...own,
-    ...opened.flatMap(({ upstream }) => [...(upstream.spec.spec()?.filters.values() ?? [])]),
-  ]
-  const opened = narrowed.upstreams.map((options) => {
+  let known: { specs: readonly (UpstreamSpec | null)[]; filters: readonly Filter[] } | null = null
+  /** One of each path, of all that readers may use here: the index has their columns. */
+  const filters = (): readonly Filter[] => {
+    const specs = opened.map(({ upstream }) => upstream.spec.current)
+    if (known?.specs.every((spec, n) => spec === specs[n]) === true) return known.filters
+    const all = [...own, ...TEXTS, ...specs.flatMap((spec) => [...(spec?.filters.values() ?? [])])]
+    known = { specs, filters: [...new Map(all.map((one) => [pathKey(one.compiled), one])).values()] }
+    return known.filters
+  }
+  const opened = narrowed.upstreams.map((options, n) => {
     const { pin, url } = options
-    const { snapshots, ...cached } = caches.partsOf(options)
+    const { snapshots, release, ...cached } = caches.partsOf(options)
     const { stats } = cached.state
     const agent = createAgent(options, resolver.lookup, (endsAt) => {
       stats.certificateEndsAt = endsAt
@@ -58,8 +68,9 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
       log,
       clock,
       random,
+      head: narrowed.upstreams.length > MOST_AT_ONCE ? n / narrowed.upstreams.length : 0,
     })
-    return { upstream, agent }
+    return { upstream, agent, release }
   })
   const upstreams = opened.map(({ upstream }) => upstream)
   for (const upstream of upstreams) await upstream.start()
@@ -72,6 +83,7 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
     close: async () => {
       await Promise.all(upstreams.map(({ close }) => close()))
       await Promise.all(opened.map(({ agent }) => agent.destroy()))
+      for (const { release } of opened) release()
     },
   }
 }

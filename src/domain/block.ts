@@ -1,3 +1,4 @@
+import type { ListingIdentity } from './listing-identity.ts'
 import type { Micros } from './timestamp.ts'
 import { placeOf } from './url.ts'
 
@@ -27,7 +28,9 @@ export type BlockSubject =
   /** A takedown. */
   | { kind: 'listing'; publisher: string; listingId: string }
 
-type Copy = { listingId: string; publisher: string | null; storefrontUrl: string | null }
+type Copy = Pick<ListingIdentity, 'publisher' | 'aliases' | 'storefrontUrl'> & { listingId: string }
+
+const NO_KEYS: readonly string[] = []
 
 /** What blocks are about, looked up by what a copy says: each of many thousand copies is compared with all of them. */
 export class BlockedSubjects {
@@ -44,19 +47,23 @@ export class BlockedSubjects {
     for (const subject of subjects) this.#add(subject)
   }
 
-  /** A copy whose publisher is not known may be of a blocked one. */
-  has({ listingId, publisher, storefrontUrl }: Copy): boolean {
+  /** By any key of the publisher. A copy whose publisher is not known may be of a blocked one. */
+  has({ listingId, publisher, aliases = NO_KEYS, storefrontUrl }: Copy): boolean {
     if (this.size === 0) return false
     const isListed =
       publisher === null
         ? this.#publishers.size > 0 || this.#listingIds.has(listingId)
-        : this.#publishers.has(publisher) || this.#listings.has(`${publisher}/${listingId}`)
+        : this.#hasKey(publisher, listingId) || aliases.some((key) => this.#hasKey(key, listingId))
     return isListed || this.hasStorefront(storefrontUrl)
   }
 
   /** Whether it is among them for no other reason than that its publisher is not known. */
   mayHave(copy: Copy): boolean {
     return copy.publisher === null && this.has(copy) && !this.hasStorefront(copy.storefrontUrl)
+  }
+
+  #hasKey(publisher: string, listingId: string): boolean {
+    return this.#publishers.has(publisher) || this.#listings.has(`${publisher}/${listingId}`)
   }
 
   hasPublisher(publisher: string): boolean {

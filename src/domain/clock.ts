@@ -18,6 +18,19 @@ export const systemClock: Clock = {
   },
 }
 
+/** Acts after each `ms`. Returns the cancellation. */
+export function repeat(clock: Pick<Clock, 'after'>, ms: number, act: () => void): () => void {
+  let cancel = (): void => {}
+  const next = (): void => {
+    cancel = clock.after(ms, () => {
+      act()
+      next()
+    })
+  }
+  next()
+  return () => cancel()
+}
+
 /** The signal aborts with the caller's, or after `ms` with `timeoutError()`. `work` must heed it: see `raceAbort`. */
 export async function withDeadline<T>(
   { ms, timeoutError, caller }: { ms: number; timeoutError: () => Error; caller: AbortSignal },

@@ -1,6 +1,8 @@
 export type ListingIdentity = {
   /** Signing address, lower-cased, where it is known. */
   publisher: string | null
+  /** Its other keys, by which it is found too: the first one that it ever had comes first. Absent: there are none. */
+  aliases?: readonly string[] | undefined
   storefrontUrl: string | null
   /** For readers who know a listing by its id alone: all copies of one id are one listing. */
   isKnownById?: true
@@ -19,6 +21,14 @@ const KNOWN_BY_ID = 'by id'
 /** Equal for listings of one seller. `null` where the seller is not known. */
 export function sellerKey({ publisher, storefrontUrl }: ListingIdentity): string | null {
   return publisher ?? (storefrontUrl === null ? null : `at ${storefrontUrl}`)
+}
+
+/** Whether the publisher has that key, or had it. */
+export function hasKey(
+  { publisher, aliases }: Pick<ListingIdentity, 'publisher' | 'aliases'>,
+  key: string,
+): boolean {
+  return publisher === key || aliases?.includes(key) === true
 }
 
 /** For items with one `listing_id`. A known and an unknown address are two listings: either could be a forgery. */

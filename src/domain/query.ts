@@ -14,22 +14,12 @@ export type ListingQuery = {
   criteria: readonly Criterion[]
   /** Only listings with a price in one of the tokens that is at most this. Evaluated here, never by an upstream. */
   priceLimit?: PriceLimit | undefined
-  /** By what prices are divided; absent where GPUs are counted only. */
-  sizesOf?: SizesOf | undefined
   /** Name and raw value of the filters as the reader wrote them: `criteria` are their meaning. */
   filters: readonly (readonly [name: string, value: string])[]
   /** Asks only for the listing of that id, whatever its status. */
   listingId?: string
-  /** Rows of the own Registry have `publisher_principals` for this reader. */
-  hasPrincipals?: true
   /** Of the reader's view. */
   standing?: StandingFilter | undefined
-  /** Rows that are left out of everything but `matched`. */
-  hidden?: readonly HiddenRows[]
-  /** Rows that do not exist for the reader. */
-  denied?: readonly HiddenRows[]
-  /** Asks a source in memory as if it had no copy of the listing: those that it has do not exist for the reader. */
-  ignoresHeld?: boolean
   /** The reader's `Cache-Control`. */
   caching?: Caching | undefined
   /** Gateways passed, this one last (`CDN-Loop`, RFC 8586). */
@@ -63,13 +53,6 @@ export function bothFilters(one: StandingFilter, other: StandingFilter): Standin
     filters: [...one.filters, ...other.filters],
     key: JSON.stringify([one.key, other.key]),
   }
-}
-
-/** Rows that a source leaves out of an answer, since a better source has the listing. */
-export type HiddenRows = {
-  keys: ReadonlySet<string>
-  /** Raised with every change of `keys`. */
-  readonly version: number
 }
 
 export type PriceLimit = {

@@ -14,3 +14,10 @@ export function remembered<Reading>(
   readings.set(key, reading)
   return reading
 }
+
+/** Puts it last, and forgets the first of more than `most`. */
+export function keepLatest<Key, Value>(kept: Map<Key, Value>, key: Key, value: Value, most: number): void {
+  kept.delete(key)
+  kept.set(key, value)
+  if (kept.size > most) kept.delete(kept.keys().next().value!)
+}

@@ -57,25 +57,6 @@ export function traceHeaders(trace: Trace | undefined): Readonly<Record<string, 
 
 const NONE = {}
 
-export function inSpan<T>(
-  trace: Trace | undefined,
-  name: string,
-  work: () => T,
-  describe: (result: T) => Attributes,
-): T {
-  if (trace?.begin === undefined) return work()
-  const span = trace.begin(name, 'internal')
-  try {
-    const result = work()
-    span.set(describe(result))
-    span.end()
-    return result
-  } catch (cause) {
-    span.end('fault')
-    throw cause
-  }
-}
-
 /** Empty where a member is malformed or repeated; drops members beyond the length. */
 function boundedState(tracestate: string | undefined): string {
   if (tracestate === undefined || tracestate.length > MAX_MEMBERS * MAX_STATE_LENGTH) return ''

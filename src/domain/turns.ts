@@ -15,6 +15,14 @@ export async function inTurns<T>(steps: Generator<unknown, T>, caller?: AbortSig
   }
 }
 
+/** All at once: for work that is known to be short. */
+export function inOneTurn<T>(steps: Generator<unknown, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+}
+
 /** Rejects once the caller has left. A time limit, which aborts with a `SourceError`, is that of the sources. */
 export async function nextTurn(caller?: AbortSignal): Promise<void> {
   await setImmediate()

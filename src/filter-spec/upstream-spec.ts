@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { SourceError } from '../domain/source/source-error.ts'
 import { nestingDepth } from '../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
 import { allowedValues } from './allowed-values.ts'
@@ -20,8 +21,12 @@ export type UpstreamSpec = {
 
 export type KnownSpec = {
   readonly current: UpstreamSpec | null
-  /** Settles after the first request. */
+  /** Of the latest request. */
+  readonly failure: SourceError | null
+  /** Settles after the first request, which it begins. */
   readonly loaded: Promise<unknown>
+  /** Requests it unless it is fresh, and never rejects. */
+  load: () => Promise<unknown> | null
   /** Requests it again, because an answer contradicted `doubted`. */
   recheck: (doubted: UpstreamSpec | null) => Promise<UpstreamSpec | null>
 }

@@ -12,7 +12,9 @@ const SAVE_EVERY_MS = 5000
 type Status = SourceStatus | SourceDetails
 
 /** Of this process, read whenever it is reported. */
-type OwnState = Pick<ReplicaReport, 'reload' | 'minutes' | 'watchers'> & { statuses: readonly Status[] }
+type OwnState = Pick<ReplicaReport, 'reload' | 'minutes' | 'watchers' | 'inconsistencies'> & {
+  statuses: readonly Status[]
+}
 
 type FleetOptions = Pick<ReplicaReport, 'id' | 'version' | 'startedAt'> & {
   /** A string: only this process is shown, for this reason. */

@@ -30,7 +30,7 @@ export function mergeReports(
 }
 
 function describeReplica({ report, ageSeconds }: AgedReport, now: number): FleetJson['replicas'][number] {
-  const { id, version, startedAt, reload, minutes, watchers, sources } = report
+  const { id, version, startedAt, reload, minutes, watchers, inconsistencies, sources } = report
   const states = Object.groupBy(sources, ({ details }) => details.state)
   return {
     id,
@@ -40,6 +40,7 @@ function describeReplica({ report, ageSeconds }: AgedReport, now: number): Fleet
     reload,
     total: toTraffic([totalOf(minutes)], now).total,
     watchers,
+    inconsistencies,
     states: Object.fromEntries(Object.entries(states).map(([state, those]) => [state, those.length])),
   }
 }

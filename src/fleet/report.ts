@@ -28,6 +28,7 @@ export const savedReportSchema = z.object({
   minutes: z.array(minuteSchema),
   /** Older versions do not report it. */
   watchers: count.default(0),
+  inconsistencies: count.default(0),
   sources: z.array(z.object({ details: sourceDetailsSchema, minutes: z.array(minuteSchema) })),
   changes: z.array(stateChangeSchema),
 })
@@ -42,6 +43,8 @@ export type ReplicaReport = {
   minutes: readonly Minute[]
   /** Requests that wait for changes, streams included. */
   watchers: number
+  /** Copies that its index was found to show or hide wrongly. */
+  inconsistencies: number
   /** In configuration order. */
   sources: readonly { details: SourceDetailsJson; minutes: readonly Minute[] }[]
   /** Newest first. */

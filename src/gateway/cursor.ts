@@ -1,64 +1,60 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { toPriceKey } from '../domain/price/price-key.ts'
 import { MAX_CURSOR_LENGTH } from '../domain/query.ts'
-import { randomId } from '../domain/random-id.ts'
+import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
-import type { PricePoint } from './by-price/price-sequence.ts'
-import type { ResumePoint } from './merge.ts'
+import type { PriceAfter } from '../listing-index/price-walk.ts'
+import type { Place } from '../listing-index/segment.ts'
+import type { Bound } from './by-price/price-bounds.ts'
+import { seal, sealingKey, unseal } from './sealed.ts'
 
 export const CURSOR_SECONDS = 3600
 
-export type CursorContent = (ResumePoint | PricePoint) & {
+export type ResumePoint = NewestPoint | PricePoint
+
+/** `cap`: later times come last, on every page. */
+export type NewestPoint = { after: Place; cap?: Micros | undefined }
+
+/** Where an answer by price continues. */
+export type PricePoint = {
+  /** Names of the groups, as for the first page. */
+  groups: readonly string[]
+  /** Of the first page: what they mark comes last on every page. */
+  bounds: readonly Bound[]
+  after: PriceAfter & { part: number }
+}
+
+export type CursorContent = ResumePoint & {
   /** As counted for the first page. */
   total: number
 }
 
-/**
- * Sealed with AES-256-GCM: opaque, since cursors name sources, and authentic. A cursor is bound to its
- * question and is valid at every replica with the same secret (`REGISTRY_ADMIN_API_KEY`).
- */
+/** A cursor is bound to its question and is valid at every replica with the same secret (`REGISTRY_ADMIN_API_KEY`). */
 export class Cursors {
   readonly #key: KeyObject
   readonly #nowSeconds: () => number
 
   constructor(secret: string, nowSeconds: () => number) {
-    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 7', 32)))
+    this.#key = sealingKey(secret, 'entrepot cursor 8')
     this.#nowSeconds = nowSeconds
   }
 
+  /** Opaque, since cursors name sources. */
   seal(content: CursorContent, question: string): string {
     const text = JSON.stringify({ ...pack(content), expiresAt: this.#nowSeconds() + CURSOR_SECONDS })
-    const nonce = Buffer.from(randomId(), 'base64url')
-    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(question))
-    const sealed = [nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]
-    return Buffer.concat(sealed).toString('base64url')
+    return seal(text, question, this.#key)
   }
 
   /** @throws EntrepotError `bad_request` for a cursor that was changed, is of another query, or expired */
   open(cursor: string, question: string): CursorContent {
-    const opened = this.#decipher(cursor, question)
-    if (opened === null)
+    const text = cursor.length > MAX_CURSOR_LENGTH ? null : unseal(cursor, question, this.#key)
+    if (text === null)
       throw invalidCursor(
         'is not valid for this query, its filters and sources included; begin again without it',
       )
-    const { expiresAt, ...content } = opened
+    const { expiresAt, ...content } = JSON.parse(text) as Packed & { expiresAt: number }
     if (this.#nowSeconds() > expiresAt) throw invalidCursor('has expired; begin again without it')
     return unpack(content)
-  }
-
-  #decipher(cursor: string, question: string): (Packed & { expiresAt: number }) | null {
-    const bytes = Buffer.from(cursor.slice(0, MAX_CURSOR_LENGTH), 'base64url')
-    // Decoding ignores invalid characters.
-    if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return null
-    const nonce = bytes.subarray(0, NONCE_BYTES)
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, nonce, { authTagLength: TAG_BYTES })
-    decipher.setAAD(Buffer.from(question)).setAuthTag(bytes.subarray(-TAG_BYTES))
-    try {
-      const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()])
-      return JSON.parse(text.toString())
-    } catch {
-      return null // not authentic
-    }
   }
 }
 
@@ -69,20 +65,17 @@ export function isCursorText(text: string): boolean {
 
 type Packed = ReturnType<typeof pack>
 
-/** A price may be a `bigint`. */
+/** Keys of prices may be larger than a number. */
 function pack(content: CursorContent) {
-  if ('cap' in content) return content
+  if (!('groups' in content)) return content
   return { ...content, after: { ...content.after, key: String(content.after.key) } }
 }
 
 function unpack(content: Packed): CursorContent {
-  if ('cap' in content) return content
+  if (!('groups' in content)) return content
   return { ...content, after: { ...content.after, key: toPriceKey(BigInt(content.after.key)) } }
 }
 
 export function invalidCursor(what: string): EntrepotError {
   return new EntrepotError('bad_request', `cursor: ${what}`)
 }
-
-const NONCE_BYTES = 12
-const TAG_BYTES = 16

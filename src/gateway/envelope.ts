@@ -8,13 +8,13 @@ import type { Hints } from './hints.ts'
 import { type MergedItem, qualifiedName } from './merged-item.ts'
 import type { NearMiss } from './near-misses.ts'
 import type { MergedPage } from './pages.ts'
-import { countUnchecked } from './source-report.ts'
+import { countUnchecked, sourceMembers } from './source-report.ts'
 
 /**
  * Renders into one buffer, since copying is faster than a view of each item. `rows`: the part of `body` with the items.
  */
 export function renderMerged(
-  page: Omit<MergedPage, 'outcomes' | 'areBoundsCurrent'> &
+  page: Omit<MergedPage, 'outcomes' | 'isCurrent'> &
     Partial<Hints> & {
       nearMisses?: readonly NearMiss[] | undefined
       hasPrivate?: boolean
@@ -24,14 +24,10 @@ export function renderMerged(
   body: Buffer
   rows: Buffer
 } {
-  const { items, total, complete, sources, nextCursor, unplaced, suggestions, warnings } = page
-  const cursor = nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`
-  const unchecked = countUnchecked(items)
-  const bounds = `,"complete":${complete}${unchecked === 0 ? '' : `,"unchecked":${unchecked}`}`
-  const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`
-  const hints = suggestions === undefined ? '' : `,"suggestions":${JSON.stringify(suggestions)}`
-  const asked = warnings === undefined ? '' : `,"warnings":${JSON.stringify(warnings)}`
-  const more = `${bounds}${judged}${hints}${asked}${renderNearMisses(page.nearMisses)}${page.hasPrivate === true ? ',"private_sources":true' : ''},"sources":${JSON.stringify(sources)}${cursor}`
+  const { items, total, complete, nextCursor, unplaced, suggestions, warnings, hasPrivate = false } = page
+  const before = { unchecked: countUnchecked(items) || undefined, unplaced, suggestions, warnings }
+  const after = { private_sources: hasPrivate || undefined, ...sourceMembers(page), next_cursor: nextCursor }
+  const more = `${membersOf({ complete, ...before })}${renderNearMisses(page.nearMisses)}${membersOf(after)}`
   const tail = envelopeEnd(items.length, total, more)
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
   let size = ENVELOPE_START.length + Buffer.byteLength(tail) - Math.min(1, items.length)
@@ -52,6 +48,9 @@ export function renderMerged(
   return { body: body.subarray(0, end), rows }
 }
 
+/** Behind others; those without a value are left out. */
+const membersOf = (members: object): string => `,${JSON.stringify(members).slice(1, -1)}`
+
 function renderNearMisses(misses: readonly NearMiss[] = []): string {
   if (misses.length === 0) return ''
   const texts = misses.map(
@@ -65,16 +64,17 @@ export function renderItem(merged: MergedItem): Buffer {
 }
 
 function renderMeta(merged: MergedItem): string {
-  const { item, registry, alsoIn, stale, differs, conflict, disputed, price } = merged
+  const { item, registry, alsoIn, stale, differs, conflict, disputed, unchecked, notIn, price } = merged
   const publisher = item.publisher === null ? '' : `,"publisher":${quoted(item.publisher)}`
   let meta = `{"registry":${quoted(qualifiedName(registry, item))}${publisher}`
+  if (item.aliases !== undefined) meta += `,"publisher_aliases":${JSON.stringify(item.aliases)}`
   meta += `,"also_in":${alsoIn.length === 0 ? '[]' : JSON.stringify(alsoIn)},"stale":${stale}`
   if (merged.label !== undefined) meta += `,"label":${JSON.stringify(merged.label)}`
   if (differs) meta += ',"differs":true'
   if (conflict) meta += ',"conflict":true'
   if (disputed.length > 0) meta += `,"disputed":${JSON.stringify(disputed)}`
-  if (merged.unchecked.length > 0) meta += `,"unchecked":${JSON.stringify(merged.unchecked)}`
-  if (merged.notIn.length > 0) meta += `,"not_in":${JSON.stringify(merged.notIn)}`
+  if (unchecked.length > 0) meta += `,"unchecked":${JSON.stringify(unchecked)}`
+  if (notIn.length > 0) meta += `,"not_in":${JSON.stringify(notIn)}`
   if (merged.via !== undefined) meta += `,"via":${JSON.stringify(merged.via)}`
   if (merged.ageSeconds !== undefined) meta += `,"age_seconds":${merged.ageSeconds}`
   const meaning = merged.meaning ?? item.meaning

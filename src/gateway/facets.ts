@@ -1,27 +1,24 @@
-import { parseBasis } from '../domain/price/payment-option.ts'
-import type { PriceKey, PricePer, SizesOf } from '../domain/price/price-key.ts'
+import { addTo, byCount } from '../domain/counts.ts'
+import type { PricePer } from '../domain/price/price-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import { addTo, byCount, FacetCounter } from '../domain/source/facet-counter.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Item } from '../domain/source/reading.ts'
-import type { Facets, PriceGrouping, Selection } from '../domain/source/selection.ts'
-import { SourceError } from '../domain/source/source-error.ts'
-import { inTurns, nextTurn } from '../domain/turns.ts'
+import type { Facets, PriceGrouping } from '../domain/source/selection.ts'
+import { inTurns } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
-import { type Filter, filterIn } from '../filter-spec/filter.ts'
+import type { Filter } from '../filter-spec/filter.ts'
+import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { suggestFilter } from '../filter-spec/suggest-filter.ts'
-import { type JsonValue, parseJson } from '../json/value.ts'
-import { MEMORY_SCAN_LIMIT } from '../listing-index/index-source.ts'
+import type { CopyMatches } from '../listing-index/copy-matches.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
 import type { FacetJson, NotCounted, PriceRangeJson } from '../wire/facets.ts'
+import { ask, matchesOf, nameIn, outcomesOf, whileLearning } from './asked.ts'
 import { countLeftOut } from './by-price/count-left-out.ts'
-import { countLeastGpus, countOutliers } from './by-price/count-outliers.ts'
+import { countOutliers } from './by-price/count-outliers.ts'
 import { rangesOf } from './by-price/price-ranges.ts'
-import { decidersOf } from './deciders.ts'
+import { type Question, withFilters } from './market-query.ts'
 import { qualifiedName } from './merged-item.ts'
-import { type SelectedSource, selectSources } from './selected-source.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
+import type { Asked, AskRequest, MarketSettings } from './sources.ts'
+import { type Validity, validityOf } from './validity.ts'
 
 /** Counts per source of the copy that is shown, under the names that readers see. */
 export const REGISTRY_FACET = 'registry'
@@ -29,6 +26,8 @@ export const MAX_FACETS = 8
 const MAX_VALUES = 100
 /** Longer values count as others: a listing may hold any text. */
 const MAX_VALUE_LENGTH = 200
+/** Most values that are counted at once, of all fields: about 25 ms. */
+const MAX_COUNTED_VALUES = 100_000
 
 export type FacetsQuery = ListingQuery & {
   /** Filters whose values are counted, or `registry`. At most `MAX_FACETS`. */
@@ -48,7 +47,7 @@ export type MergedFacets = Reports & {
   sellers: number
   /** Sources behind gateways whose listings are copies. */
   copies: readonly string[]
-  areBoundsCurrent: () => boolean
+  isCurrent: Validity
   /** What the leading price leaves out. */
   countLeftOut: () => Promise<NotCounted>
 }
@@ -75,163 +74,125 @@ export function facetFields(
   })
 }
 
-/** Over distinct listings: the sums of all sources, each less the listings that better ones have. Rejects as a page does. */
+/** Over distinct listings. Rejects as a page does. */
 export async function readFacets(
-  settings: MergeSettings,
+  settings: MarketSettings,
   { by, per, ...query }: FacetsQuery,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<MergedFacets> {
-  const { tokens } = settings
   const { signal: caller, reader } = request
-  const { visible, selected } = await selectAll(settings, query, request)
+  const asked = await ask(settings, query, request)
+  const matches = await matchesOf(settings, asked)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
   const prices = pricesPer(per, settings)
-  const counts = await countAll(selected, fields, prices, caller)
-  const bounds = await settings.boundsOf(reader, selected)
-  const outliers = await inTurns(countOutliers(selected, { bounds, prices, tokens }), caller)
-  const leastGpus = (group: string, key: PriceKey) =>
-    countLeastGpus(selected, { group, key, bounds, prices, tokens })
-  const { registries, copies } = await inTurns(countRegistries(selected), caller)
-  const total = sum(selected, (one) => one.total)
-  const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
-  const reports = reportOutcomes(outcomes, new Map(), settings)
+  const counts = await whileLearning(countValues(matches, fields, prices), caller)
+  const bounds = await settings.boundsOf(reader, asked)
+  const counting = { settings, asked, matches, bounds, prices }
+  const outliers = await inTurns(countOutliers(counting), caller)
+  const { registries, copies } = await countRegistries(settings, asked, matches)
+  const { total } = matches
+  const reports = reportOutcomes(outcomesOf(asked, matches), new Map(), settings)
   assertAnswerable({ ...reports, total }, request)
-  const chains = countChains(selected, prices, settings)
-  const ranges = rangesOf(counts, outliers, { per, tokens, chains, leastGpus })
+  const ranges = rangesOf(counting, counts.prices, outliers)
   const facets = by.map((field) => {
     if (field === REGISTRY_FACET) return [field, facetOf(registries, 0)]
     const n = fields.indexOf(field)
-    const missing = sum(counts, (one) => one.missing[n]!)
-    const values = mergeValues(counts, n)
+    const [values, missing] = [counts.values[n]!, counts.missing[n]!]
     const facet = field.parseDerived === undefined ? facetOf(values, missing) : judged(values, missing)
     return [field.name, reports.complete ? facet : atLeast(facet, modelsOf(field, settings))]
   })
   return {
     total,
-    gpus: sum(counts, ({ gpus }) => gpus),
+    gpus: counts.gpus,
     facets: Object.fromEntries(facets),
     prices: ranges,
     outliers: outliers.listings,
-    sellers: new Set(selected.flatMap(({ selection }) => [...(selection?.sellers() ?? [])])).size,
+    sellers: sellersOf(settings, matches).size,
     copies: [...copies],
-    areBoundsCurrent: bounds.isCurrent,
-    countLeftOut: () =>
-      inTurns(countLeftOut(selected, { prices: ranges, grouping: prices, bounds, settings }), caller),
+    isCurrent: validityOf(settings, asked, { bounds }),
+    countLeftOut: () => inTurns(countLeftOut(counting, ranges), caller),
     ...reports,
   }
 }
 
+/** Values that have prices of their own. */
+const MAX_PRICED_VALUES = 32
+
+/** With the prices of the listings of each of the most frequent values of one of the facets. */
+export async function withPrices(
+  settings: MarketSettings,
+  question: Question,
+  counted: MergedFacets,
+  { name, per }: { name: string; per: PricePer },
+): Promise<MergedFacets> {
+  const facet = counted.facets[name]
+  if (facet === undefined) return counted
+  const values: FacetJson['values'] = []
+  for (const one of facet.values) {
+    const isPriced = one.count > 0 && values.length < MAX_PRICED_VALUES && setFormOf(one.value) === null
+    if (!isPriced) {
+      values.push(one)
+      continue
+    }
+    const { query, request } = withFilters(question, [...question.query.filters, [name, one.value]])
+    const { prices } = await readFacets(settings, { ...query, by: [], per }, request)
+    values.push({ ...one, prices: [...prices] })
+  }
+  return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
+}
+
 /** How facets count prices. */
-export function pricesPer(per: PricePer, { tokens, vocabulary }: MergeSettings): PriceGrouping {
+export function pricesPer(per: PricePer, { tokens, vocabulary }: MarketSettings): PriceGrouping {
   return { per, groupOf: tokens.groupingOf(per), scaleOf: tokens.scaleOf, sizesOf: vocabulary.sizesOf }
 }
 
-/** All matches of the sources that a reader may see. */
-export async function selectAll(
-  { sources, holdings, budgetMs }: Pick<MergeSettings, 'sources' | 'holdings' | 'budgetMs'>,
-  query: ListingQuery,
-  request: MergeRequest,
-): Promise<{ visible: readonly NamedSource[]; selected: readonly SelectedSource[] }> {
-  const { signal: caller, budgetMs: ms = budgetMs } = request
-  const visible = visibleSources(sources, request)
-  const ranked = rankSources(visible)
-  return withBudget(ms, caller, async (signal) => {
-    const deciders = await decidersOf(holdings)(ranked, query, signal)
-    return { visible, selected: await selectSources(ranked, deciders, signal) }
-  })
-}
-
-/** Of each source that has an answer. */
-export async function countAll(
-  selected: readonly SelectedSource[],
-  asked: readonly Filter[],
-  prices: PriceGrouping,
-  caller: AbortSignal,
-): Promise<SourceFacets[]> {
-  const counts: SourceFacets[] = []
-  for (const one of selected) {
-    const { selection, source } = one
-    if (selection === null) continue
-    const fields = asked.map((field) => filterIn(field, source.name))
-    const sizesOf: SizesOf = (listing) => prices.sizesOf(listing, source.name)
-    const ownPrices = { ...prices, sizesOf }
-    try {
-      counts.push({ source: source.name, ...(await selection.facets(fields, ownPrices)) })
-    } catch (error) {
-      if (!(error instanceof SourceError)) throw error
-      // The index may lack a field.
-      if (selection.total > MEMORY_SCAN_LIMIT) one.result = error
-      else
-        counts.push({
-          source: source.name,
-          ...(await inTurns(countOneByOne(selection, fields, ownPrices), caller)),
-        })
-    }
-    await nextTurn(caller)
-  }
-  return counts
-}
-
-type SourceFacets = Facets & { source: string }
-
-function* countOneByOne(
-  { items }: Selection,
+/** @throws EntrepotError `bad_request` for fields with too many values */
+function* countValues(
+  matches: CopyMatches,
   fields: readonly Filter[],
   prices: PriceGrouping,
-): Generator<void, Facets> {
-  const counter = new FacetCounter(fields, prices)
-  for (const item of items()) {
-    counter.add(documentOf(item))
-    yield
-  }
-  return counter.facets
+): Generator<unknown, Facets> {
+  if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
+    throw new EntrepotError(
+      'bad_request',
+      `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
+    )
+  return yield* matches.facets(fields, prices)
 }
 
-function documentOf({ bytes: { buffer, byteOffset, byteLength } }: Item): JsonValue {
-  return parseJson(Buffer.from(buffer, byteOffset, byteLength).toString())
+/** Different publishers, as of `sellerKey`. */
+export function sellersOf({ index }: MarketSettings, matches: CopyMatches): ReadonlySet<string> {
+  return new Set(matches.publisherIds().map((id) => index.sellers.personOf(id)))
 }
 
 /** Listings by the qualified names of their sources: a gateway has listings of several, and may have copies of some. */
-function* countRegistries(
-  selected: readonly SelectedSource[],
-): Generator<void, { registries: ReadonlyMap<string, number>; copies: ReadonlySet<string> }> {
+async function countRegistries(
+  settings: MarketSettings,
+  asked: Asked,
+  matches: CopyMatches,
+): Promise<{ registries: ReadonlyMap<string, number>; copies: ReadonlySet<string> }> {
   const registries = new Map<string, number>()
   const copies = new Set<string>()
-  for (const { source, selection, total } of selected) {
-    if (selection === null) continue
-    if (source.isGateway !== true) addTo(registries, source.name, total)
-    else
-      for (const item of selection.items()) {
-        const name = qualifiedName(source.name, item)
-        addTo(registries, name, 1)
-        if (item.origin?.stale === true) copies.add(name)
-        yield
-      }
+  const gateways = new Set<number>()
+  for (const [source, { matched, hidden }] of matches.bySource()) {
+    const { name, isGateway } = asked.bySource.get(source)!
+    if (isGateway) gateways.add(source)
+    else addTo(registries, name, matched - hidden)
+  }
+  if (gateways.size > 0) {
+    const ofGateways = await matchesOf(settings, asked, ({ source }) => gateways.has(source))
+    await inTurns(countOrigins(ofGateways))
   }
   return { registries, copies }
-}
 
-/** Offers by chain, of each group of prices in known tokens. */
-function countChains(
-  selected: readonly SelectedSource[],
-  { groupOf }: PriceGrouping,
-  { tokens }: Pick<MergeSettings, 'tokens'>,
-): ReadonlyMap<string, ReadonlyMap<string, number>> {
-  const byGroup = new Map<string, Map<string, number>>()
-  for (const { selection } of selected)
-    for (const [basis, { offers }] of selection?.offers(tokens.all) ?? []) {
-      const byChain = byGroup.get(groupOf(basis)) ?? new Map<string, number>()
-      addTo(byChain, parseBasis(basis).chain, offers)
-      byGroup.set(groupOf(basis), byChain)
+  function* countOrigins(found: CopyMatches): Generator<void, void> {
+    for (const copy of found.copies()) {
+      const name = qualifiedName(nameIn(asked, copy), copy)
+      addTo(registries, name, 1)
+      if (copy.origin?.stale === true) copies.add(name)
+      yield
     }
-  return byGroup
-}
-
-function mergeValues(counts: readonly Facets[], n: number): ReadonlyMap<string, number> {
-  if (counts.length === 1) return counts[0]!.values[n]!
-  const sums = new Map<string, number>()
-  for (const { values } of counts) for (const [value, count] of values[n]!) addTo(sums, value, count)
-  return sums
+  }
 }
 
 /** What leaves its value open is missing. */
@@ -250,7 +211,7 @@ function atLeast({ values, ...rest }: FacetJson, known: readonly string[]): Face
   return { ...rest, values: [...values, ...others.slice(0, room)].map((one) => ({ ...one, at_least: true })) }
 }
 
-function modelsOf({ name, parseDerived }: Filter, { vocabulary }: MergeSettings): string[] {
+function modelsOf({ name, parseDerived }: Filter, { vocabulary }: MarketSettings): string[] {
   if (name !== 'gpu' || parseDerived === undefined) return []
   return vocabulary.tables.gpus.models.map(({ model }) => model)
 }

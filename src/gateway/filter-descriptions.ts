@@ -6,7 +6,8 @@ import type { SourceNote } from '../wire/source.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import type { MergedFacets } from './facets.ts'
 import type { Completeness, MarketSource } from './market-parts.ts'
-import type { MergeSettings } from './sources.ts'
+import { nameSome } from './source-report.ts'
+import type { MarketSettings } from './sources.ts'
 
 export type FilterDescription = FilterDefinition & {
   /** Those that declare the filter, where not all do. */
@@ -37,11 +38,11 @@ export function describeFilters(
   spec: CurrentSpec,
   visible: readonly MarketSource[],
   counts: MergedFacets | null,
-  settings: Pick<MergeSettings, 'describeFailure'>,
+  settings: MarketSettings,
 ): FilterDescriptions {
   const { filters: declared } = JSON.parse(spec.body) as { filters: FilterDescription[] }
   const derived = [...spec.filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
-  const filters: FilterDescription[] = [
+  const filters = [
     ...derived.map((one) => ({ ...definitionOf(one), parseDerived: one.parseDerived! })),
     ...declared,
   ]
@@ -49,15 +50,15 @@ export function describeFilters(
   return {
     filters: filters.map((filter) => {
       const allowed = spec.allowed(filter.name)
-      return {
-        ...filter,
-        allowed: allowed.length === 0 ? undefined : allowed,
-        counts: countsOf(counts, filter.name),
-      }
+      const values = allowed.length === 0 ? undefined : allowed
+      return { ...filter, allowed: values, counts: countsOf(counts, filter.name) }
     }),
-    sources,
+    ...nameSome(
+      Array.from(sources, (source) => [source] as const),
+      settings,
+    ),
     undeclared: visible.filter(declaresNone).map(({ source }) => source.name),
-    counted: countedIn(counts),
+    counted: counts === null ? 'none' : counts.complete ? 'all' : 'some',
     complete: sources.every(({ state }) => hasAnswered(state)),
   }
 }
@@ -65,11 +66,6 @@ export function describeFilters(
 /** A filter may have the name of what every object inherits. */
 function countsOf(counts: MergedFacets | null, filter: string): FacetJson | undefined {
   return counts !== null && Object.hasOwn(counts.facets, filter) ? counts.facets[filter] : undefined
-}
-
-function countedIn(counts: MergedFacets | null): FilterDescriptions['counted'] {
-  if (counts === null) return 'none'
-  return counts.complete ? 'all' : 'some'
 }
 
 function declaresNone({ spec }: MarketSource): boolean {
@@ -82,11 +78,11 @@ function declaresNone({ spec }: MarketSource): boolean {
 function noteOnSpec(
   one: MarketSource,
   counts: MergedFacets | null,
-  { describeFailure }: Pick<MergeSettings, 'describeFailure'>,
+  { describeFailure }: MarketSettings,
 ): SourceNote {
   const { source, spec } = one
-  const { name, mode } = source
-  const named = { registry: name, ...(mode === 'local' && { mode }) }
+  const { name, isOwn } = source
+  const named = { registry: name, ...(isOwn && { mode: 'local' as const }) }
   if (spec === undefined || spec.spec() !== null || declaresNone(one)) {
     const { state, ...counted } = counts?.sources.find(({ registry }) => registry === name) ?? {}
     return state !== undefined && hasAnswered(state)

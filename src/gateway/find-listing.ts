@@ -1,15 +1,20 @@
+import { raceAbortAfterTick } from '../domain/clock.ts'
 import { hasIdLength } from '../domain/listing.ts'
-import { ANY_STATUS, type ListingQuery, type StandingFilter } from '../domain/query.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Item, Range } from '../domain/source/reading.ts'
+import { ANY_STATUS, type ListingQuery } from '../domain/query.ts'
+import type { Holding } from '../domain/source/holding.ts'
+import type { Item } from '../domain/source/item.ts'
+import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
 import { traitsOf } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
+import { criteriaIn } from '../filter-spec/filter.ts'
+import { decide, type RankedCopy } from '../listing-index/authority.ts'
+import { documentOf } from '../listing-index/document-reader.ts'
+import { KNOWN_BY_ID } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
-import { decide } from './authority.ts'
-import { type Copy, decidingView, isReadable } from './deciders.ts'
-import { type DecidingView, heldCopies } from './holdings.ts'
-import { publisherInBetter } from './known-publisher.ts'
-import { describeItem, type MergedItem, mergeItem } from './merged-item.ts'
+import { askNow, LOOP, nameIn } from './asked.ts'
+import { describeItem, knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
+import { isReadable, isSignable } from './signable.ts'
 import {
   countReturned,
   incompleteError,
@@ -19,15 +24,14 @@ import {
   reportOutcomes,
 } from './source-report.ts'
 import {
-  askSource,
-  type MergeRequest,
-  type MergeSettings,
+  type Asked,
+  type AskRequest,
+  type MarketSettings,
   type Outcome,
   rankSources,
-  visibleSources,
   withBudget,
 } from './sources.ts'
-import { bothHold, type Validity, validityOf, whileHeld } from './validity.ts'
+import { type Validity, validityOf } from './validity.ts'
 
 /**
  * `merged` is `null` only where every visible source has no such listing. `complete`: every source that could
@@ -37,200 +41,228 @@ export type MergedLookup = Reports & { merged: MergedItem | null; isCurrent: Val
 
 type Lookup = Omit<ListingQuery, keyof typeof ANY_STATUS> & { listingId: string }
 
-const ONE: Range = { after: null, count: 50 }
-
 /**
- * Reads the source whose copy in memory is the best, and every better one, at once; without a copy in memory all of them.
- * Answers as soon as every better source has answered. A source that has it no more, or whose copy is outside the view,
- * gives way to the next. Rejects
- * where nothing was found and a source failed: with `source_incomplete`, or as `noSourceError` where all failed. No
+ * Reads the source whose copy that is held is the best, and every better one, at once; without such a copy all of them. Answers as
+ * soon as every better source has answered. A source that has it no more, or whose copy is outside the view, gives way to the next.
+ * Rejects where nothing was found and a source failed: with `source_incomplete`, or as `noSourceError` where all failed. No
  * source is read for an id that no listing may have.
  */
 export async function findListing(
-  settings: MergeSettings,
+  settings: MarketSettings,
   lookup: Lookup,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<MergedLookup> {
-  const { sources, budgetMs, clock } = settings
-  const query = { ...ANY_STATUS, ...lookup }
-  const visible = visibleSources(sources, request)
-  const isHeld = whileHeld(visible)
-  if (!hasIdLength(lookup.listingId))
+  const { budgetMs, clock } = settings
+  const { listingId } = lookup
+  const asked = askNow(settings, { ...ANY_STATUS, ...lookup, standing: request.reader.filter }, request)
+  if (!hasIdLength(listingId))
     return { ...reportOutcomes([], new Map(), settings), merged: null, isCurrent: undefined }
-  const ranked = rankSources(visible)
-  const standing = request.reader.filter
-  const view = decidingView(standing)
-  const answers = await withBudget(budgetMs, request.signal, (signal) =>
-    readUntilFound({ ranked, view }, query, signal),
-  )
-  const seen = withinView(answers, { ranked, view }, query.listingId)
-  const merged = mergeAnswers(
-    { ranked, view, standing },
-    { answers, seen },
-    query.listingId,
-    clock.monotonic(),
-  )
-  const rank = ranked.findIndex(({ name }) => name === merged?.registry)
+  const search = new Search(settings, asked, listingId)
+  const answers = await withBudget(budgetMs, request.signal, (signal) => search.readUntilFound(signal))
+  const seen = search.withinView(answers)
+  const merged = search.merge(answers, seen, clock.monotonic())
   // Which of the worse ones have answered by now depends on what is hidden, too.
-  const better = seen.filter((answer) => merged === null || answer.rank <= rank)
-  const outcomes = visible.flatMap((one) =>
-    better.flatMap(({ outcome }) => (outcome.source === one ? [outcome] : [])),
+  const better = seen.filter(({ rank }) => merged === null || rank <= merged.rank)
+  const outcomes = asked.answers.flatMap(({ source }) =>
+    better.flatMap(({ outcome }) => (outcome.source === source ? [outcome] : [])),
   )
-  const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), settings)
-  if (merged === null && !request.isLoop) rejectUnknown(reports)
+  const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged.item]), settings)
+  if (merged === null && request.isLoop !== true) rejectUnknown(reports)
   const bounds = await settings.boundsOf(request.reader)
-  const shown = merged && describeItem(merged, { ...settings, bounds, via: query.via })
   return {
     ...reports,
-    merged: shown,
-    complete: better.every(({ outcome }) => isComplete(outcome)),
-    isCurrent: bothHold(validityOf({ outcomes, areBoundsCurrent: bounds.isCurrent }, null, clock), isHeld),
+    merged: merged && describeItem(merged.item, settings, bounds, lookup),
+    isCurrent: validityOf(settings, asked, { results: outcomes, bounds }),
   }
 }
 
 type Answer = { rank: number; outcome: Outcome; items: readonly Item[] }
 
-type Sight = { ranked: readonly NamedSource[]; view: DecidingView; standing?: StandingFilter | undefined }
+type Found = RankedCopy & { copy: Item; registry: string }
 
-/** All answers by rank up to the first with a listing of the view, and those of worse sources so far. */
-async function readUntilFound(
-  { ranked, view }: Sight,
-  query: Lookup & ListingQuery,
-  signal: AbortSignal,
-  before: readonly Answer[] = [],
-  from = 0,
-): Promise<Answer[]> {
-  const holders = holdersInView(before, { ranked, view }, query.listingId)
-  const holder = ranked.findIndex((_, rank) => rank >= from && holders.has(rank))
-  const end = holder === -1 ? ranked.length : holder + 1
-  const settled = new Map<number, Answer>()
-  const pending = ranked.slice(from, end).map(async (source, n) => {
-    // What is held and hidden is no answer, not even while the source is away.
-    const asked = holders.has(from + n) ? query : { ...query, ignoresHeld: true }
-    const answer = { rank: from + n, ...(await readSource(source, asked, signal)) }
-    settled.set(answer.rank, answer)
-    return answer
-  })
-  for (const answer of pending) answer.catch(() => {}) // awaited below, or not needed
-  let isFound = false
-  const awaited = [...before]
-  for (const answer of pending) {
-    awaited.push(await answer)
-    isFound = withinView(awaited, { ranked, view }, query.listingId).some(({ items }) => items.length > 0)
-    if (isFound) break
+/** One id, looked for in all sources of a question. */
+class Search {
+  readonly #settings: MarketSettings
+  readonly #asked: Asked
+  readonly #listingId: string
+  readonly #ranked: readonly Holding[]
+  /** What is held and exists for the reader, at the start. */
+  readonly #held: readonly Found[]
+
+  constructor(settings: MarketSettings, asked: Asked, listingId: string) {
+    this.#settings = settings
+    this.#asked = asked
+    this.#listingId = listingId
+    this.#ranked = rankSources(asked.answers.map(({ source }) => source))
+    this.#held = settings.index
+      .decisionsOf(listingId, asked.scope, null)
+      .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
+      .map((copy) => this.#copy(copy, nameIn(asked, copy), copy))
   }
-  const answers = [...before, ...[...settled.values()].sort((a, b) => a.rank - b.rank)]
-  if (isFound || end === ranked.length) return answers
-  return readUntilFound({ ranked, view }, query, signal, answers, end)
+
+  /** All answers by rank up to the first with a listing of the view, and those of worse sources so far. */
+  async readUntilFound(signal: AbortSignal, before: readonly Answer[] = [], from = 0): Promise<Answer[]> {
+    const holders = this.#holdersInView(before)
+    const holder = this.#ranked.findIndex(({ name }, n) => n >= from && holders.has(name))
+    const end = holder === -1 ? this.#ranked.length : holder + 1
+    const settled: Answer[] = []
+    const pending = this.#ranked.slice(from, end).map(async (source) => {
+      // What is held and hidden is no answer, not even while the source is away.
+      const answer = await this.#read(source, !holders.has(source.name), signal)
+      settled.push(answer)
+      return answer
+    })
+    for (const answer of pending) answer.catch(() => {}) // awaited below, or not needed
+    let isFound = false
+    const awaited = [...before]
+    for (const answer of pending) {
+      awaited.push(await answer)
+      isFound = this.withinView(awaited).some(({ items }) => items.length > 0)
+      if (isFound) break
+    }
+    const answers = [...before, ...settled.toSorted((a, b) => a.rank - b.rank)]
+    if (isFound || end === this.#ranked.length) return answers
+    return this.readUntilFound(signal, answers, end)
+  }
+
+  /** Without the copies of listings whose best copy is outside the view. */
+  withinView(answers: readonly Answer[]): readonly Answer[] {
+    if (!this.#hasFilter) return answers
+    const outside = new Set<Item>()
+    for (const { decider, otherCopies } of decide(this.#copiesIn(answers), { status: null }))
+      if (!this.#isInView(decider)) for (const { copy } of [decider, ...otherCopies]) outside.add(copy)
+    return answers.map((answer) => {
+      const items = answer.items.filter((item) => !outside.has(item))
+      const { outcome } = answer
+      if (items.length === answer.items.length || outcome.result instanceof SourceError) return answer
+      return {
+        ...answer,
+        items,
+        outcome: { ...outcome, result: { ...outcome.result, matched: items.length } },
+      }
+    })
+  }
+
+  /** The best copy, with what the answers and other sources have of the others. `seen`: without what is outside the view. */
+  merge(
+    answers: readonly Answer[],
+    seen: readonly Answer[],
+    now: number,
+  ): { item: MergedItem; rank: number } | null {
+    const best = seen.find(({ items }) => items.length > 0)
+    if (best === undefined) return null
+    const { rank } = best
+    const decisions = decide(this.#copiesIn(answers), { status: null, matches: this.#isInView })
+    const { decider, otherCopies, isConflict } = decisions.find(({ isShown }) => isShown)!
+    const better = seen.filter((one) => one.rank < rank)
+    const unchecked = better.flatMap(({ outcome: { source, result } }) =>
+      result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],
+    )
+    const answered = new Set(
+      better.flatMap(({ outcome: { source, result } }) => (result instanceof SourceError ? [] : source)),
+    )
+    const { bySource } = this.#asked
+    const known = knownInBetter(this.#settings, this.#asked, (one) => answered.has(bySource.get(one)!))
+    const { result } = best.outcome
+    const facts = result instanceof SourceError ? null : result
+    const item = mergeItem(this.#settings, decider.copy, {
+      registry: decider.registry,
+      isStale: facts?.stale === true,
+      otherCopies: otherCopies.map(({ copy, registry }) => ({ item: copy, registry })),
+      isConflict,
+      unchecked,
+      ...known(decider.copy, decider.rank),
+    })
+    const ageSeconds = facts === null ? undefined : Math.max(0, Math.floor((now - facts.asOf) / 1000))
+    return { item: { ...item, ageSeconds }, rank }
+  }
+
+  /** Names of the sources that hold a copy of a listing of the view, as far as the better copies are known. */
+  #holdersInView(answers: readonly Answer[]): ReadonlySet<string> {
+    const decisions = decide(this.#copiesIn(answers), { status: null })
+    return new Set(
+      decisions
+        .filter(({ decider }) => this.#isInView(decider))
+        .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies].map(({ registry }) => registry)),
+    )
+  }
+
+  /**
+   * Those of the answers, and of sources that were not asked. Of a source that has failed, what it holds outside the view: it
+   * hides the copies of worse ones.
+   */
+  #copiesIn(answers: readonly Answer[]): Found[] {
+    const asked = new Map(answers.map(({ rank, outcome }) => [rank, outcome]))
+    const held = this.#held.filter((copy) => {
+      const outcome = asked.get(copy.rank)
+      return outcome === undefined || (outcome.result instanceof SourceError && !this.#isInView(copy))
+    })
+    const read = answers.flatMap(({ items, outcome: { source } }) =>
+      items.map((item) => this.#copy(item, source.name, { isOwn: false, status: 'open' })),
+    )
+    return [...read, ...held]
+  }
+
+  #copy(copy: Item, registry: string, { isOwn, status }: Pick<RankedCopy, 'isOwn' | 'status'>): Found {
+    const { ranking, ranks } = this.#settings
+    const item = ranking.groupBy === 'id' ? KNOWN_BY_ID : copy
+    return { item, copy, registry, isOwn, status, rank: ranks.get(registry)! }
+  }
+
+  get #hasFilter(): boolean {
+    return (this.#asked.scope.standing?.criteria.length ?? 0) > 0
+  }
+
+  readonly #isInView = ({ copy, registry }: Found): boolean =>
+    !this.#hasFilter ||
+    matchesAll(criteriaIn(this.#asked.scope.standing!.criteria, registry), documentOf(copy.bytes))
+
+  async #read(source: Holding, ignoresHeld: boolean, signal: AbortSignal): Promise<Answer> {
+    const started = performance.now()
+    const rank = this.#settings.ranks.get(source.name)!
+    const answered = (items: readonly Item[], result: Outcome['result']): Answer => ({
+      rank,
+      items,
+      outcome: { source, result, elapsedMs: performance.now() - started },
+    })
+    const { caching, via, trace } = this.#asked.query
+    const question = { listingId: this.#listingId, ignoresHeld, caching, via, trace }
+    try {
+      if (this.#asked.answers.some((one) => one.source === source && one.answer === LOOP)) throw LOOP
+      const { copies, ...about } = await raceAbortAfterTick(source.find(question, signal), signal)
+      const readable = copies.filter(isReadable)
+      if (readable.length === 0 && copies.length > 0)
+        throw new SourceError('bad_envelope', `${source.name}: its listing is unreadable`)
+      const { items, isDoubted } = this.#leaveOut(source, readable)
+      const isUnsure = isDoubted || (about.isAttributed === false && this.#settings.ranking.groupBy === 'id')
+      const missing = isUnsure ? joinMissing(about.missing, DIRECTORY) : about.missing
+      return answered(items, { ...about, missing, matched: items.length })
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      return answered([], error)
+    }
+  }
+
+  /** What rules leave out, or cannot be signed for the reader. `isDoubted`: since the publisher is not known. */
+  #leaveOut({ name }: Holding, copies: readonly Item[]): { items: readonly Item[]; isDoubted: boolean } {
+    const { rules, ranking } = this.#settings
+    let isDoubted = false
+    const items = copies.filter((item) => {
+      const isDenied = rules.denies(item, name)
+      isDoubted ||= isDenied && rules.isUncertain(item, name)
+      return !isDenied && (ranking.groupBy !== 'id' || isSignable(item))
+    })
+    return { items, isDoubted }
+  }
 }
 
-/** Ranks of the sources that hold a copy of a listing of the view, as far as the better copies are known. */
-function holdersInView(
-  answers: readonly Answer[],
-  { ranked, view }: Sight,
-  listingId: string,
-): ReadonlySet<number> {
-  const decisions = decide(copiesOf(answers, { ranked, view }, listingId), { status: null })
-  return new Set(
-    decisions
-      .filter(({ decider }) => view.has(decider.item, ranked[decider.rank]!.name))
-      .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies].map(({ rank }) => rank)),
-  )
-}
-
-/** Without the copies of listings whose best copy is outside the view. */
-function withinView(
-  answers: readonly Answer[],
-  { ranked, view }: Sight,
-  listingId: string,
-): readonly Answer[] {
-  if (view.key === '') return answers
-  const outside = new Set<Item>()
-  for (const { decider, otherCopies } of decide(copiesOf(answers, { ranked, view }, listingId), {
-    status: null,
-  }))
-    if (!view.has(decider.item, ranked[decider.rank]!.name))
-      for (const { item } of [decider, ...otherCopies]) outside.add(item)
-  return answers.map((answer) => {
-    const items = answer.items.filter((item) => !outside.has(item))
-    const { outcome } = answer
-    if (items.length === answer.items.length || outcome.result instanceof SourceError) return answer
-    const total = outcome.result.total - (answer.items.length - items.length)
-    return { ...answer, items, outcome: { ...outcome, result: { ...outcome.result, total } } }
-  })
-}
-
-/**
- * Those of the answers, and of sources in memory that were not asked. Of a source that has failed, what it holds outside the view:
- * it hides the copies of worse ones.
- */
-function copiesOf(answers: readonly Answer[], { ranked, view }: Sight, listingId: string): Copy[] {
-  const asked = new Map(answers.map(({ rank, outcome }) => [rank, outcome]))
-  const held = ranked.flatMap((source, rank) => {
-    const outcome = asked.get(rank)
-    if (outcome === undefined) return heldCopies(source, rank, listingId)
-    if (!(outcome.result instanceof SourceError)) return []
-    return heldCopies(source, rank, listingId).filter(({ item }) => !view.has(item, source.name))
-  })
-  const read = answers.flatMap(({ items, rank }) =>
-    items.map((item): Copy => ({ item, rank, status: 'open', isOwn: false })),
-  )
-  return [...read, ...held]
-}
-
-async function readSource(
-  source: NamedSource,
-  query: ListingQuery,
-  signal: AbortSignal,
-): Promise<Omit<Answer, 'rank'>> {
-  const { result, elapsedMs } = await askSource(() => source.read(query, ONE, signal), signal)
-  const about = { source, elapsedMs }
-  if (result instanceof SourceError) return { outcome: { ...about, result }, items: [] }
-  const { listings, hasMore: _, ...info } = result
-  const items = listings.filter(isReadable)
-  if (items.length > 0 || listings.length === 0) return { outcome: { ...about, result: info }, items }
-  const unreadable = new SourceError('bad_envelope', `${source.name}: its listing is unreadable`)
-  return { outcome: { ...about, result: unreadable }, items }
-}
-
-/** The best copy, with what the answers and the sources in memory have of the others. `seen`: without what is outside the view. */
-function mergeAnswers(
-  { ranked, view, standing }: Sight,
-  { answers, seen }: { answers: readonly Answer[]; seen: readonly Answer[] },
-  listingId: string,
-  now: number,
-): MergedItem | null {
-  const bestAnswer = seen.find(({ items }) => items.length > 0)
-  if (bestAnswer === undefined) return null
-  const copies = copiesOf(answers, { ranked, view }, listingId)
-  const matches = ({ item, rank }: Copy) => view.has(item, ranked[rank]!.name)
-  const decisions = decide(copies, { status: null, matches })
-  const { decider, otherCopies, isConflict } = decisions.find(({ isShown }) => isShown)!
-  const better = seen.filter(({ rank }) => rank < bestAnswer.rank)
-  const unchecked = better.flatMap(({ outcome: { source, result } }) =>
-    result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],
-  )
-  const answered = new Set(
-    better.flatMap(({ outcome, rank }) => (outcome.result instanceof SourceError ? [] : [rank])),
-  )
-  const { result } = bestAnswer.outcome
-  const isStale = !(result instanceof SourceError) && result.stale
-  const ageSeconds =
-    result instanceof SourceError ? undefined : Math.max(0, Math.floor((now - result.asOf) / 1000))
-  const { rank } = bestAnswer
-  const about = publisherInBetter(ranked, { item: decider.item, rank }, standing, (n) => answered.has(n))
-  const verdict = { ...about, otherCopies, isConflict, unchecked }
-  const merged = mergeItem(decider.item, { ranked, rank, isStale }, verdict)
-  return { ...merged, ageSeconds }
-}
-
-function rejectUnknown({ outcomes, sources }: Reports): void {
+function rejectUnknown({ outcomes, ...reports }: Reports): void {
   const failed = outcomes.filter((outcome) => !isComplete(outcome))
   if (failed.length === 0 && outcomes.length > 0) return
-  if (failed.length === outcomes.length) throw noSourceError(failed, sources)
-  const names = sources.flatMap(({ state, registry }) => (hasAnswered(state) ? [] : [registry]))
+  if (failed.length === outcomes.length) throw noSourceError(failed, reports)
+  const names = reports.sources.flatMap(({ state, registry }) => (hasAnswered(state) ? [] : [registry]))
   throw incompleteError(
     `No Registry that answered has it, and ${names.join(', ')} did not answer: see sources`,
-    sources,
+    reports,
   )
 }

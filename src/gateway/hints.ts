@@ -1,13 +1,10 @@
-import type { ListingQuery } from '../domain/query.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
-import { endOfMs } from '../domain/timestamp.ts'
-import type { FilterSpec } from '../filter-spec/filter.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
-import { filterNameOf, OVERRIDE_PREFIX, parseCriteria } from '../filter-spec/parameters.ts'
+import { filterNameOf, OVERRIDE_PREFIX } from '../filter-spec/parameters.ts'
 import { MODEL_PATH } from '../vocabulary/names.ts'
-import { decidersOf } from './deciders.ts'
-import { MergedSequence } from './merge.ts'
-import { type MergeRequest, type MergeSettings, visibleSources, withBudget } from './sources.ts'
+import { ask, matchesOf } from './asked.ts'
+import { type Question, withFilters } from './market-query.ts'
+import { type MarketSettings, visibleSources } from './sources.ts'
 
 /** By derived filter: listings that match all other filters, and that this one cannot judge. */
 type Unplaced = Readonly<Record<string, number>>
@@ -23,61 +20,47 @@ export type Hints = { unplaced: Unplaced | undefined; suggestions: readonly Sugg
  * where it asks for the unplaced itself.
  */
 export async function countUnplaced(
-  settings: MergeSettings,
-  { query, spec }: { query: ListingQuery; spec: Pick<FilterSpec, 'filters'> },
-  request: MergeRequest,
+  settings: MarketSettings,
+  question: Question,
 ): Promise<Unplaced | undefined> {
-  if (!query.criteria.some(({ filter }) => filter.parseDerived !== undefined)) return undefined
-  const derived = query.criteria.filter(({ unplaced }) => unplaced !== undefined)
-  if (derived.length === 0) return {}
-  const count = (filters: ListingQuery['filters']) =>
-    countMatches(settings, { ...query, filters, criteria: parseCriteria(spec, filters) }, request)
-  const names = derived.map(({ filter }) => filter.name)
+  const { criteria, filters } = question.query
+  if (!criteria.some(({ filter }) => filter.parseDerived !== undefined)) return undefined
+  const names = criteria.flatMap(({ filter, unplaced }) => (unplaced === undefined ? [] : filter.name))
+  if (names.length === 0) return {}
   const [total, ...totals] = await Promise.all([
-    count(query.filters),
-    ...names.map((name) => count([...query.filters, [`${OVERRIDE_PREFIX}${name}`, 'false']])),
+    countMatches(settings, question),
+    ...names.map((name) =>
+      countMatches(settings, withFilters(question, [...filters, [`${OVERRIDE_PREFIX}${name}`, 'false']])),
+    ),
   ])
   return Object.fromEntries(names.map((name, n) => [name, Math.max(0, totals[n]! - total)]))
 }
 
-/** What a spelling of a model leaves out: absent where a source does not answer, and where the spelling finds all. */
+/**
+ * What a spelling of a model leaves out: empty where a source would have to be asked for it, and where the spelling finds all.
+ */
 export async function suggestModel(
-  settings: MergeSettings,
-  { query, spec, total }: { query: ListingQuery; spec: Pick<FilterSpec, 'filters'>; total: number },
-  request: MergeRequest,
-): Promise<readonly Suggestion[] | undefined> {
-  const spelled = query.criteria.find(({ filter }) => filter.path === MODEL_PATH)
-  const text = query.filters.findLast(([name]) => name === spelled?.filter.name)?.[1]
-  if (spelled === undefined || text === undefined || setFormOf(text) !== null) return undefined
+  settings: MarketSettings,
+  question: Question,
+  total: number,
+): Promise<readonly Suggestion[]> {
+  const { criteria, filters } = question.query
+  const spelled = criteria.find(({ filter }) => filter.path === MODEL_PATH)
+  const text = filters.findLast(([name]) => name === spelled?.filter.name)?.[1]
+  if (spelled === undefined || text === undefined || setFormOf(text) !== null) return []
   const meant = settings.vocabulary.queryOf(text)
-  if (meant === null || Object.keys(meant).some((name) => isAsked(query, name))) return undefined
-  const visible = visibleSources(settings.sources, request)
-  const isInMemory = ({ held }: NamedSource): boolean =>
-    held.failure(query) === null && (held.fetch === undefined || held.coverage() === 'whole')
-  if (!visible.every(isInMemory)) return undefined
-  const others = query.filters.filter(([parameter]) => filterNameOf(parameter) !== spelled.filter.name)
-  const filters = [...others, ...Object.entries(meant)]
-  const criteria = parseCriteria(spec, filters)
-  const more = await countMatches(settings, { ...query, filters, criteria }, request)
-  return more > total ? [{ query: meant, total: more }] : undefined
-}
-
-function isAsked({ criteria }: ListingQuery, name: string): boolean {
-  return criteria.some(({ filter }) => filter.name === name)
+  if (meant === null || criteria.some(({ filter }) => Object.hasOwn(meant, filter.name))) return []
+  const isBrought = ({ fetch, coverage }: Holding): boolean => fetch !== undefined && coverage() !== 'whole'
+  if (visibleSources(settings.sources, question.request).some(isBrought)) return []
+  const others = filters.filter(([parameter]) => filterNameOf(parameter) !== spelled.filter.name)
+  const more = await countMatches(settings, withFilters(question, [...others, ...Object.entries(meant)]))
+  return more > total ? [{ query: meant, total: more }] : []
 }
 
 /** Listings that match, each once, over the sources that answer. */
 export async function countMatches(
-  settings: MergeSettings,
-  query: ListingQuery,
-  request: MergeRequest,
+  settings: MarketSettings,
+  { query, request }: Pick<Question, 'query' | 'request'>,
 ): Promise<number> {
-  const { sources, holdings, clock } = settings
-  const { budgetMs: ms = settings.budgetMs } = request
-  const sequence = new MergedSequence(visibleSources(sources, request), query, {
-    cap: endOfMs(clock.now()),
-    openDeciders: decidersOf(holdings),
-  })
-  await withBudget(ms, request.signal, (signal) => sequence.take(1, signal))
-  return sequence.total
+  return (await matchesOf(settings, await ask(settings, query, request))).total
 }

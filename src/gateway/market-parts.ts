@@ -1,47 +1,45 @@
-import type { Clock } from '../domain/clock.ts'
-import type { TokenTable } from '../domain/price/token.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
-import type { Vocabulary } from '../vocabulary/vocabulary.ts'
-import type { SourceNote } from '../wire/source.ts'
+import type { SourceNote, SourcesCounted } from '../wire/source.ts'
 import type { ChangeFeed } from './changes/change-feed.ts'
-import type { Curation } from './curation.ts'
 import type { SpecSource } from './current-spec.ts'
-import type { Cursors } from './cursor.ts'
-import type { MergeSettings } from './sources.ts'
+import type { Curation } from './rules.ts'
+import type { MarketSettings } from './sources.ts'
 
 /** `complete`: every source that could contribute has answered, fresh or stale. */
-export type Completeness = { complete: boolean; sources: readonly SourceNote[] }
+export type Completeness = {
+  complete: boolean
+  sources: readonly SourceNote[]
+  /** Of many sources, those that `sources` does not name. */
+  sourcesCounted?: SourcesCounted | undefined
+}
 
 export type MarketSource = {
-  source: NamedSource
+  source: Holding
   /** Absent for the own Registry. */
   spec?: SpecSource | undefined
   health: (signal: AbortSignal) => readonly SourceNote[] | Promise<readonly SourceNote[]>
 }
 
-export type MarketParts = Pick<MergeSettings, 'describeFailure'> & {
+export type MarketParts = Omit<
+  MarketSettings,
+  'sources' | 'ranking' | 'ranks' | 'rules' | 'itemPrices' | 'boundsOf'
+> & {
   sources: readonly MarketSource[]
+  /** Whether it is that of readers of the signed line. Default: no. */
+  isSigned?: boolean
   /** Of the own Registry; `null` for the market of a buyer. */
   spec: FilterSpec | null
   /** Absent for the market of a buyer. */
   gatewayId?: string
-  tokens: TokenTable
-  /** What models and places mean. */
-  vocabulary: Vocabulary
   /** Whether readers who do not see private sources learn that there are some. Default: no. */
   announcesPrivate?: boolean
-  budgetMs: number
   /** What the operator leaves out, for every reader. */
   curation?: Curation | undefined
   /** Longest wait for the counts of `filters`. */
   countMs?: number
-  clock: Clock
   /** Absent for the market of a buyer, whose changes are not known. */
   feed?: ChangeFeed
-  cursors: Cursors | null
-  /** Last listing of pages by offset. Default: that of a gateway. */
-  maxDepth?: number
   /** The source that a reader means by the name of one behind it. */
   sourceOf?: (name: string) => string
 }

@@ -5,13 +5,13 @@ import { maySee, type Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import { requireEtag } from '../filter-spec/etag.ts'
-import { EMPTY_SPEC } from '../filter-spec/filter.ts'
+import { EMPTY_SPEC, type FilterSpec } from '../filter-spec/filter.ts'
 import { joinRepeats, parseCriteria, repeatWarnings } from '../filter-spec/parameters.ts'
 import { parseCdnLoop } from './cdn-loop.ts'
 import { type CurrentSpec, createReadSpec } from './current-spec.ts'
 import type { MarketParts } from './market-parts.ts'
 import { noSourceError, reportOutcomes } from './source-report.ts'
-import type { MergeRequest, Outcome } from './sources.ts'
+import type { AskRequest, Outcome } from './sources.ts'
 
 /** Which listings a reader asks for. */
 export type MarketQuery = {
@@ -41,9 +41,20 @@ export type MarketRequest = {
   ifMatch?: string | undefined
 }
 
-export type CheckedQuery = {
+/** A query of one reader, over the filters that its sources have. */
+export type Question = {
   query: ListingQuery
-  merge: MergeRequest
+  request: AskRequest
+  spec: Pick<FilterSpec, 'filters'>
+}
+
+/** The same with other filters. */
+export function withFilters({ query, ...question }: Question, filters: ListingQuery['filters']): Question {
+  return { ...question, query: { ...query, filters, criteria: parseCriteria(question.spec, filters) } }
+}
+
+export type CheckedQuery = Question & {
+  request: { budgetMs: number }
   spec: CurrentSpec
   /** Parameters that do not count as they are given; absent without any. */
   warnings: readonly Violation[] | undefined
@@ -61,11 +72,11 @@ export type QueryReader = {
     names?: readonly string[] | null,
   ) => Promise<CheckedQuery>
   spec: (request: MarketRequest) => Promise<CurrentSpec>
-  /** How the query came here, and which cached Readings it accepts. */
+  /** How the query came here, and which cached answers it accepts. */
   path: (request: MarketRequest) => RequestPath
 }
 
-export type RequestPath = Pick<ListingQuery, 'via' | 'caching' | 'trace'> & { isLoop: boolean }
+type RequestPath = Pick<ListingQuery, 'via' | 'caching' | 'trace'> & { isLoop: boolean }
 
 export function createQueryReader(parts: MarketParts): QueryReader {
   const { sources, gatewayId, budgetMs } = parts
@@ -108,8 +119,6 @@ export function createQueryReader(parts: MarketParts): QueryReader {
       if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
       refuseClosed(parts, { status: asked.status, named }, request)
       const leftMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
-      const isDivided = prices.per === 'gb' || prices.per === 'tflop'
-      const sizesOf = isDivided ? parts.vocabulary.sizesOf : undefined
       const byPrice = prices.sort === 'price' ? { ...prices, scaleOf: parts.tokens.scaleOf } : undefined
       const filters = joinRepeats(current, pairs)
       const criteria = parseCriteria(current, filters)
@@ -121,10 +130,9 @@ export function createQueryReader(parts: MarketParts): QueryReader {
           criteria,
           standing: reader.filter,
           priceLimit: prices.limit,
-          sizesOf,
           ...trail,
         },
-        merge: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },
+        request: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },
         spec: current,
         warnings: warnings.length > 0 ? warnings : undefined,
       }
@@ -135,14 +143,14 @@ export function createQueryReader(parts: MarketParts): QueryReader {
 /** A gateway holds open listings of other Registries, and has the others of its own alone. */
 function refuseClosed(
   { sources, gatewayId }: MarketParts,
-  { status, named }: Pick<MarketQuery, 'status'> & Pick<MergeRequest, 'named'>,
+  { status, named }: Pick<MarketQuery, 'status'> & Pick<AskRequest, 'named'>,
   { reader }: MarketRequest,
 ): void {
   if (gatewayId === undefined || status === null || status === 'open') return
   const asked = sources.filter(
     ({ source }) => maySee(reader, source) && named?.includes(source.name) !== false,
   )
-  if (asked.length === 0 || asked.some(({ source }) => source.mode === 'local')) return
+  if (asked.length === 0 || asked.some(({ source }) => source.isOwn)) return
   throw new EntrepotError(
     'bad_request',
     `A gateway lists only open listings of other Registries: ask those for ${status} ones, or GET /listings/{id} for one`,
@@ -158,5 +166,5 @@ function refuseWithoutSpecs(parts: MarketParts, { reader }: MarketRequest): void
     return result === null ? [] : [{ source, result, elapsedMs: 0 }]
   })
   if (failed.length < visible.length) return
-  throw noSourceError(failed, reportOutcomes(failed, new Map(), parts).sources)
+  throw noSourceError(failed, reportOutcomes(failed, new Map(), parts))
 }

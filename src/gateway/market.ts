@@ -1,362 +1,340 @@
-import type { PricePer } from '../domain/price/price-key.ts'
+import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import { ALL_OPEN, type ListingQuery } from '../domain/query.ts'
-import { maySee } from '../domain/reader.ts'
+import { ALL_OPEN, ANY_STATUS } from '../domain/query.ts'
+import { maySee, SEES_ALL } from '../domain/reader.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
-import { setFormOf } from '../filter-spec/operations/operations.ts'
-import { parseCriteria } from '../filter-spec/parameters.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
-import type { FacetJson, NotCounted } from '../wire/facets.ts'
-import type { SourceNote } from '../wire/source.ts'
+import type { NotCounted } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
+import { askNow, matchesOf, outcomesOf } from './asked.ts'
 import { ItemPrices } from './by-price/item-prices.ts'
 import { createFindBounds } from './by-price/outliers.ts'
-import { currentPosition, type Following, followChanges, type SharedReads } from './changes/market-changes.ts'
-import { type RuleCount, SourceDenials } from './curation.ts'
+import {
+  type ChangesSettings,
+  currentPosition,
+  type Following,
+  followChanges,
+} from './changes/market-changes.ts'
 import type { CurrentSpec } from './current-spec.ts'
-import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, selectAll } from './facets.ts'
+import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, withPrices } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
 import { findListing, type MergedLookup } from './find-listing.ts'
 import { countUnplaced, type Hints, type Suggestion, suggestModel } from './hints.ts'
-import { Holdings } from './holdings.ts'
-import type { Completeness, MarketParts } from './market-parts.ts'
+import type { Completeness, MarketParts, MarketSource } from './market-parts.ts'
 import {
   type CheckedQuery,
   createQueryReader,
   type MarketQuery,
   type MarketRequest,
   type QueryReader,
+  type Question,
 } from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
-import { type MergedPage, type PageSettings, type Paging, readPage } from './pages.ts'
-import { prepareSources } from './prepare-sources.ts'
-import { type Denials, restrictSource } from './restrict-source.ts'
+import { type MergedPage, type Paging, readPage } from './pages.ts'
+import { refresh } from './refresh.ts'
+import { type RuleCount, Rules, type SourceRules } from './rules.ts'
+import { isSignable } from './signable.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
-import { bothHold, type Validity, validityOf } from './validity.ts'
+import { type MarketSettings, rankSources } from './sources.ts'
+import { bothHold } from './validity.ts'
 import { suggestPublishers, suggestValues, suggestWholeValues } from './value-hints.ts'
 import { createVocabularyReport } from './vocabulary-report.ts'
 
-/** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
-export type Market = {
-  tokens: TokenTable
-  /** Whether `changes` is answered. */
-  followsChanges: boolean
-  /** `suggests`: whether the answer says what a spelling leaves out, which costs a count. */
-  page: (query: MarketQuery & Paging & { suggests?: boolean }, request: MarketRequest) => Promise<Page>
-  stream: (
-    query: MarketQuery,
-    request: MarketRequest,
-  ) => Promise<ListingStream & Pick<Page, 'changesPosition'>>
-  /** Of any status. `registry`: as in an item's `_meta`; `null` for all sources. */
-  find: (listingId: string, registry: string | null, request: MarketRequest) => Promise<MergedLookup>
-  /** `by`: names of filters, or `registry`; `null`: the usual ones. `pricesBy`: one of which each value has its prices. */
-  facets: (
-    query: MarketQuery & { by: readonly string[] | null; pricesBy?: string | null },
-    request: MarketRequest,
-  ) => Promise<MarketFacets>
-  /** What the reader may filter by. */
-  filterSpec: (request: MarketRequest) => Promise<CurrentSpec>
-  /** The same for agents and people. `isCounted`: with the values that open listings have. */
-  filters: (request: MarketRequest, isCounted: boolean) => Promise<FilterDescriptions>
-  /** What models and places mean, and what is not recognised. */
-  vocabulary: (request: MarketRequest) => Promise<VocabularyJson & Reports>
-  /** What changes in `page`, from a position on or from now on. @throws EntrepotError `gone` where the position is not good */
-  changes: (query: MarketQuery, since: string | null, request: MarketRequest) => Promise<Following>
-  /** The state of each source, and the sources that gateways among them lack. */
-  sources: (request: MarketRequest) => Promise<Completeness>
-  /**
-   * Open listings of each source in the view, as `GET /sources` reports them: `null` for a source that does not answer.
-   * `null`: the sources' own counts are those of the view.
-   */
-  listingCounts: (request: MarketRequest) => Promise<ReadonlyMap<string, number | null> | null>
-  /** Whether the operator says that there are private sources which the reader does not see. */
-  isPrivateHidden: (request: Pick<MarketRequest, 'reader'>) => boolean
-  /** What the operator leaves out of that source now; `null`: nothing. */
-  denialsOf: (source: string) => Denials | null
-  /** How many open listings of each source each rule and block leaves out, for the operator. */
-  ruleCounts: (signal: AbortSignal) => Promise<ReadonlyMap<string, readonly RuleCount[]>>
-  close: () => void
-}
-
-/** `hasPrivate`: as `isPrivateHidden` says. `warnings`: of the question. */
+/** `hasPrivate`: as of `isPrivateHidden`. */
 type Announced = { hasPrivate: boolean } & Pick<CheckedQuery, 'warnings'>
 
 export type Page = MergedPage &
   Hints &
-  Announced & {
-    isCurrent: Validity
-    nearMisses: readonly NearMiss[] | undefined
-    changesPosition: string | undefined
-  }
-type MarketFacets = MergedFacets & Announced & Hints & { notCounted: NotCounted; isCurrent: Validity }
+  Announced & { nearMisses: readonly NearMiss[] | undefined; changesPosition: string | undefined }
+
+type MarketFacets = MergedFacets & Announced & Hints & { notCounted: NotCounted }
 
 /** The filters do not wait long for their counts. */
 const COUNT_MS = 2000
 
-export function createMarket(parts: MarketParts): Market {
-  const { feed, sourceOf = beforeSlash } = parts
-  const { sources, isCurated, denialsOf, ruleCounts, close } = curateSources(parts)
-  const holdings = new Holdings(rankSources(sources))
-  const itemPrices = new ItemPrices(parts.tokens)
-  const shared = { ...parts, sources, holdings, itemPrices }
-  const settings = { ...shared, boundsOf: createFindBounds(shared) }
-  const read = createQueryReader(parts)
-  const reads: SharedReads = new Map()
-  const positionOf = (checked: CheckedQuery) => feed && currentPosition({ sources, feed }, checked)
-  const visibleTo = ({ reader }: MarketRequest) =>
-    parts.sources.filter(({ source }) => maySee(reader, source))
-  const isPrivateHidden: Market['isPrivateHidden'] = ({ reader }) =>
-    parts.announcesPrivate === true &&
-    parts.sources.some(({ source }) => source.visibility === 'private' && !maySee(reader, source))
-  const vocabularyOf = createVocabularyReport(settings)
-  const ask = preparing(sources, read.query, parts.budgetMs)
-  const asking: Asking = { parts, settings, ask, pathOf: read.path, positionOf, isPrivateHidden }
-  return {
-    tokens: parts.tokens,
-    followsChanges: feed !== undefined,
-    page: (asked, request) => readMarketPage(asking, asked, request),
-    stream: async (asked, request) => {
-      const checked = await ask(asked, request)
-      const { query, merge, spec, warnings } = checked
-      const changesPosition = positionOf(checked)?.text
-      return { ...(await streamListings(settings, { query, spec, warnings }, merge)), changesPosition }
-    },
-    changes: async (asked, since, request) => {
-      if (feed === undefined) throw new EntrepotError('bad_request', 'Changes are not followed here')
-      return followChanges({ ...settings, feed, parts, reads }, await read.query(asked, request), since)
-    },
-    find: (listingId, registry, request) => {
-      const { isLoop, ...path } = read.path(request)
-      const named = registry === null ? null : [sourceOf(registry)]
-      const { reader, signal } = request
-      return findListing(settings, { listingId, ...path }, { reader, signal, named, isLoop })
-    },
-    facets: (asked, request) => readMarketFacets(asking, asked, request),
-    filterSpec: (request) => read.spec(request),
-    filters: async (request, isCounted) => {
-      const spec = await read.spec(request)
-      const counts = isCounted ? await countValues(asking, spec, request) : null
-      return describeFilters(spec, visibleTo(request), counts, parts)
-    },
-    vocabulary: async (request) => {
-      const { reader, signal, budgetMs } = request
-      const { filters } = await read.spec(request)
-      const derived = [...filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
-      const report = await vocabularyOf({ reader, signal, ...(budgetMs !== undefined && { budgetMs }) })
-      return { filters: derived.map(({ name }) => name), ...report }
-    },
-    sources: async (request) => {
-      const counts = await countListings(settings, request, isCurated())
-      const { sources, ...health } = await readHealth(visibleTo(request), request.signal)
-      return { ...health, sources: sources.map((note) => withCount(note, counts)) }
-    },
-    listingCounts: (request) => countListings(settings, request, isCurated()),
-    isPrivateHidden,
-    denialsOf,
-    ruleCounts,
-    close: () => {
-      holdings.close()
-      close()
-    },
-  }
-}
-
-/** A question whose sources are prepared to answer it. */
-function preparing(
-  sources: MergeSettings['sources'],
-  ask: QueryReader['query'],
-  ofMarket: number,
-): QueryReader['query'] {
-  return async (...question) => {
-    const checked = await ask(...question)
-    const { budgetMs = ofMarket } = checked.merge
-    const merge = { ...checked.merge, budgetMs }
-    return { ...checked, merge: { ...merge, budgetMs: await prepareSources(sources, checked.query, merge) } }
-  }
-}
-
-/** The sources without what the operator leaves out. */
-function curateSources({ sources: all, curation, feed }: MarketParts) {
-  const denials = all.map(({ source }) => curation && new SourceDenials(source, curation))
-  const sources = all.map(({ source }, n) => traceSource(restrictSource(source, denials[n] ?? null)))
-  for (const [n, one] of denials.entries())
-    one?.onChange((listingIds) => feed?.lookAgain(sources[n]!.name, listingIds))
-  return {
-    sources,
-    isCurated: () => denials.some((one) => one?.isActive() === true),
-    denialsOf: (name: string): Denials | null => {
-      const one = denials[all.findIndex(({ source }) => source.name === name)]
-      return one?.isActive() === true ? one : null
-    },
-    ruleCounts: async (signal: AbortSignal) => {
-      const counts = await Promise.all(denials.map((one) => one?.counts(signal) ?? []))
-      return new Map(all.map(({ source }, n) => [source.name, counts[n]!]))
-    },
-    close: () => {
-      for (const one of denials) one?.close()
-    },
-  }
-}
-
-/** What each question of a market is answered with. */
-type Asking = {
-  parts: MarketParts
-  settings: PageSettings
-  ask: QueryReader['query']
-  pathOf: QueryReader['path']
-  positionOf: (checked: CheckedQuery) => ReturnType<typeof currentPosition> | undefined
-  isPrivateHidden: Market['isPrivateHidden']
-}
-
-async function readMarketPage(
-  { parts, settings, ask, positionOf, isPrivateHidden }: Asking,
-  { limit, offset, cursor, suggests = true, ...asked }: Parameters<Market['page']>[0],
-  request: MarketRequest,
-): Promise<Page> {
-  const { clock } = parts
-  const started = clock.monotonic()
-  const checked = await ask(asked, request)
-  const { query, merge, spec } = checked
-  const position = positionOf(checked)
-  const page = await readPage(settings, query, { limit, offset, cursor }, merge)
-  const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
-  const leftMs = (merge.budgetMs ?? parts.budgetMs) - (clock.monotonic() - started)
-  return {
-    ...page,
-    nearMisses:
-      isMiss && leftMs > 0
-        ? await findNearMisses(settings, { query, spec }, { ...merge, budgetMs: leftMs })
-        : undefined,
-    unplaced: await countUnplaced(settings, { query, spec }, merge),
-    suggestions:
-      suggests && !cursor
-        ? await suggest(settings, { query, spec, total: page.total, isFirst: isMiss }, merge)
-        : undefined,
-    hasPrivate: isPrivateHidden(request),
-    warnings: checked.warnings,
-    isCurrent: bothHold(validityOf(page, asked.filters.length === 0 ? null : spec, clock), position?.isGood),
-    changesPosition: position?.text,
-  }
-}
-
-async function readMarketFacets(
-  { parts, settings, ask, isPrivateHidden }: Asking,
-  { by: asBy, pricesBy = null, ...asked }: Parameters<Market['facets']>[0],
-  request: MarketRequest,
-): Promise<MarketFacets> {
-  const by = pricesBy === null ? asBy : [...new Set([...(asBy ?? []), pricesBy])]
-  const names = by?.filter((name) => name !== REGISTRY_FACET) ?? null
-  const { query, merge, spec, warnings } = await ask(asked, request, names)
-  const fields = facetFields(by, spec.filters)
-  const { per } = asked.prices
-  const counted = await readFacets(settings, { ...query, by: fields, per }, merge)
-  const facets =
-    pricesBy === null
-      ? counted
-      : await withPrices(settings, counted, { name: pricesBy, query, spec, per }, merge)
-  const unplaced = await countUnplaced(settings, { query, spec }, merge)
-  const whole = await suggestWholeValues(settings, { query, spec, total: facets.total }, merge)
-  const hasFilters = asked.filters.length > 0 || names?.length !== 0
-  return {
-    ...facets,
-    unplaced,
-    notCounted: await counted.countLeftOut(),
-    suggestions: whole.length > 0 ? whole : undefined,
-    warnings,
-    hasPrivate: isPrivateHidden(request),
-    isCurrent: validityOf(facets, hasFilters ? spec : null, parts.clock),
-  }
-}
-
-/** The values that open listings have, by filter; `null` where the sources' answers are refused. */
-function countValues(
-  { parts, settings, pathOf }: Asking,
-  spec: CurrentSpec,
-  request: MarketRequest,
-): Promise<MergedFacets | null> {
-  const { isLoop: _, ...path } = pathOf(request)
-  const { reader, signal } = request
-  const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
-  const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
-  return unlessRefused(readFacets(settings, query, { reader, signal, budgetMs: parts.countMs ?? COUNT_MS }))
-}
-
-type Counted = { query: ListingQuery; spec: CurrentSpec; total: number; isFirst: boolean }
-
-/** Queries that find more: by what a model means, and by values that listings have. */
-async function suggest(
-  settings: MergeSettings,
-  { isFirst, ...counted }: Counted,
-  request: MergeRequest,
-): Promise<readonly Suggestion[] | undefined> {
-  const models = (await suggestModel(settings, counted, request)) ?? []
-  const whole = await suggestWholeValues(settings, counted, request)
-  const values = isFirst && whole.length === 0 ? await suggestValues(settings, counted, request) : []
-  const publishers = isFirst ? await suggestPublishers(settings, counted, request) : []
-  const all = [...models, ...whole, ...values, ...publishers]
-  return all.length === 0 ? undefined : all
-}
-
-/** By name. Copies that better sources have count, as in what a source reports of itself. */
-async function countListings(
-  settings: MergeSettings,
-  { reader, signal }: MarketRequest,
-  isCurated: boolean,
-): Promise<ReadonlyMap<string, number | null> | null> {
-  if (reader.filter.key === '' && !isCurated) return null
-  const query = { ...ALL_OPEN, standing: reader.filter }
-  const { selected } = await selectAll(settings, query, { reader, signal })
-  return new Map(
-    selected.map(({ source, selection }) => [
-      source.name,
-      selection && selection.total + (selection.hidden ?? 0),
-    ]),
+/** In steps that rank all that is held; in one step over an index without rows. */
+export function* openMarket(parts: MarketParts): Generator<void, Market> {
+  const { index, isSigned = false, curation, feed, tokens } = parts
+  const sources = parts.sources.map(({ source }) => source)
+  const names = rankSources(sources).map(({ name }) => name)
+  const rules = new Rules(index, names, curation)
+  // Readers of the signed line know a listing by its id alone, and are not given what cannot be signed.
+  const ranking = yield* index.rank(
+    isSigned
+      ? { names, groupBy: 'id', isOut: (copy) => rules.isOut(copy) || !isSignable(copy) }
+      : { names, groupBy: 'listing', ...(curation && { isOut: rules.isOut }) },
   )
+  rules.onChange((concerned) => {
+    index.decideAgain(ranking, [...new Set(Array.from(concerned.values(), (ids) => [...ids]).flat())])
+    for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
+  })
+  const ranks = new Map(names.map((name, rank) => [name, rank]))
+  const boundsOf = createFindBounds(() => settings)
+  const ranked = { sources, ranks, ranking, rules }
+  const settings: MarketSettings = { ...parts, ...ranked, itemPrices: new ItemPrices(tokens), boundsOf }
+  return new Market(parts, settings)
 }
 
-function withCount(note: SourceNote, counts: ReadonlyMap<string, number | null> | null): SourceNote {
-  const isCounted = counts !== null && 'listings' in note && counts.has(note.registry)
-  return isCounted ? { ...note, listings: counts.get(note.registry) } : note
-}
+/** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
+export class Market {
+  readonly tokens: TokenTable
+  readonly #parts: MarketParts
+  readonly #settings: MarketSettings
+  readonly #changes: ChangesSettings | null
+  readonly #questions: QueryReader
+  readonly #vocabularyOf: ReturnType<typeof createVocabularyReport>
 
-/** Values that have prices of their own. */
-const MAX_PRICED_VALUES = 32
-
-type PricedBy = { name: string; query: ListingQuery; spec: CurrentSpec; per: PricePer }
-
-/** With the prices of the listings of each of the most frequent values. */
-async function withPrices(
-  settings: MergeSettings,
-  counted: MergedFacets,
-  { name, query, spec, per }: PricedBy,
-  request: MergeRequest,
-): Promise<MergedFacets> {
-  const facet = counted.facets[name]
-  if (facet === undefined) return counted
-  const values: FacetJson['values'] = []
-  for (const one of facet.values) {
-    const isPriced = one.count > 0 && values.length < MAX_PRICED_VALUES && setFormOf(one.value) === null
-    const filters = [...query.filters, [name, one.value] as const]
-    const narrowed = { ...query, filters, by: [], per }
-    const prices = isPriced
-      ? (await readFacets(settings, { ...narrowed, criteria: parseCriteria(spec, filters) }, request)).prices
-      : undefined
-    values.push({ ...one, ...(prices && { prices: [...prices] }) })
+  constructor(parts: MarketParts, settings: MarketSettings) {
+    const { tokens, feed } = parts
+    this.tokens = tokens
+    this.#parts = parts
+    this.#settings = settings
+    this.#changes = feed
+      ? { ...settings, feed, parts, reads: { running: new Map(), quiet: new Map() } }
+      : null
+    this.#questions = createQueryReader(parts)
+    this.#vocabularyOf = createVocabularyReport(settings)
   }
-  return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
+
+  /** `suggests`: whether the answer says what a spelling leaves out, which costs a count. */
+  async page(
+    { limit, offset, cursor, suggests = true, ...asked }: MarketQuery & Paging & { suggests?: boolean },
+    request: MarketRequest,
+  ): Promise<Page> {
+    const { clock } = this.#parts
+    const started = clock.monotonic()
+    const question = await this.#ask(asked, request)
+    const { query, spec, warnings } = question
+    const position = this.#changes && currentPosition(this.#changes, question)
+    const page = await readPage(this.#settings, query, { limit, offset, cursor }, question.request)
+    const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
+    const leftMs = question.request.budgetMs - (clock.monotonic() - started)
+    const nearMisses =
+      isMiss && leftMs > 0 ? await findNearMisses(this.#settings, question, leftMs) : undefined
+    return {
+      ...page,
+      nearMisses,
+      unplaced: await countUnplaced(this.#settings, question),
+      suggestions: suggests && !cursor ? await this.#suggest(question, page.total, isMiss) : undefined,
+      hasPrivate: this.isPrivateHidden(request),
+      warnings,
+      isCurrent: [asked.filters.length === 0 ? undefined : spec.isCurrent, position?.isGood].reduce(
+        bothHold,
+        page.isCurrent,
+      ),
+      changesPosition: position?.text,
+    }
+  }
+
+  async stream(
+    query: MarketQuery,
+    request: MarketRequest,
+  ): Promise<ListingStream & Pick<Page, 'changesPosition'>> {
+    const question = await this.#ask(query, request)
+    const position = this.#changes && currentPosition(this.#changes, question)
+    return { ...(await streamListings(this.#settings, question)), changesPosition: position?.text }
+  }
+
+  /** Of any status. `registry`: as in an item's `_meta`; `null` for all sources. */
+  async find(listingId: string, registry: string | null, request: MarketRequest): Promise<MergedLookup> {
+    // `eu/curated` belongs to the source `eu`.
+    const { sourceOf = (name) => name.split('/', 1)[0]! } = this.#parts
+    const { isLoop, ...path } = this.#questions.path(request)
+    const named = registry === null ? null : [sourceOf(registry)]
+    const { reader, signal } = request
+    return findListing(this.#settings, { listingId, ...path }, { reader, signal, named, isLoop })
+  }
+
+  /** `by`: names of filters, or `registry`; `null`: the usual ones. `pricesBy`: one of which each value has its prices. */
+  async facets(
+    {
+      by: asBy,
+      pricesBy = null,
+      ...asked
+    }: MarketQuery & { by: readonly string[] | null; pricesBy?: string | null },
+    request: MarketRequest,
+  ): Promise<MarketFacets> {
+    const by = pricesBy === null ? asBy : [...new Set([...(asBy ?? []), pricesBy])]
+    const names = by?.filter((name) => name !== REGISTRY_FACET) ?? null
+    const question = await this.#ask(asked, request, names)
+    const { query, spec, warnings } = question
+    const fields = facetFields(by, spec.filters)
+    const { per } = asked.prices
+    const counted = await readFacets(this.#settings, { ...query, by: fields, per }, question.request)
+    const facets =
+      pricesBy === null
+        ? counted
+        : await withPrices(this.#settings, question, counted, { name: pricesBy, per })
+    const unplaced = await countUnplaced(this.#settings, question)
+    const whole = await suggestWholeValues(this.#settings, question, facets.total)
+    const hasFilters = asked.filters.length > 0 || names?.length !== 0
+    return {
+      ...facets,
+      unplaced,
+      notCounted: await counted.countLeftOut(),
+      suggestions: whole.length > 0 ? whole : undefined,
+      warnings,
+      hasPrivate: this.isPrivateHidden(request),
+      isCurrent: bothHold(facets.isCurrent, hasFilters ? spec.isCurrent : undefined),
+    }
+  }
+
+  /** What the reader may filter by. */
+  filterSpec(request: MarketRequest): Promise<CurrentSpec> {
+    return this.#questions.spec(request)
+  }
+
+  /** The same for agents and people. `isCounted`: with the values that open listings have. */
+  async filters(request: MarketRequest, isCounted: boolean): Promise<FilterDescriptions> {
+    const { reader, signal } = request
+    const spec = await this.filterSpec(request)
+    const visible = this.#visibleTo(request)
+    if (!isCounted) return describeFilters(spec, visible, null, this.#settings)
+    const { isLoop: _, ...path } = this.#questions.path(request)
+    const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
+    const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
+    const budgetMs = this.#parts.countMs ?? COUNT_MS
+    const counts = await unlessRefused(readFacets(this.#settings, query, { reader, signal, budgetMs }))
+    return describeFilters(spec, visible, counts, this.#settings)
+  }
+
+  /** What models and places mean, and what is not recognised. */
+  async vocabulary(request: MarketRequest): Promise<VocabularyJson & Reports> {
+    const { filters } = await this.filterSpec(request)
+    const derived = filters.values().filter(({ parseDerived }) => parseDerived !== undefined)
+    return { filters: [...derived.map(({ name }) => name)], ...(await this.#vocabularyOf(request)) }
+  }
+
+  /** Whether `changes` is answered. */
+  get followsChanges(): boolean {
+    return this.#changes !== null
+  }
+
+  /** What changes in `page`, from a position on or from now on. @throws EntrepotError `gone` where the position is not good */
+  async changes(query: MarketQuery, since: string | null, request: MarketRequest): Promise<Following> {
+    if (this.#changes === null) throw new EntrepotError('bad_request', 'Changes are not followed here')
+    return followChanges(this.#changes, await this.#questions.query(query, request), since)
+  }
+
+  /** The state of each source, and the sources that gateways among them lack. */
+  async sources(request: MarketRequest): Promise<Completeness> {
+    const counts = await this.listingCounts(request)
+    const healths = this.#visibleTo(request).map(({ health }) => health(request.signal))
+    const notes = (await Promise.all(healths)).flat()
+    return {
+      complete: notes.every(({ state }) => hasAnswered(state)),
+      sources: notes.map((note) =>
+        'listings' in note && counts?.has(note.registry)
+          ? { ...note, listings: counts.get(note.registry) }
+          : note,
+      ),
+    }
+  }
+
+  /**
+   * Open listings of each source in the view, by name, as `GET /sources` reports them, with copies that better sources have:
+   * `null` for a source that does not answer. `null`: the sources' own counts are those of the view.
+   */
+  async listingCounts({ reader }: ByReader): Promise<ReadonlyMap<string, number | null> | null> {
+    const settings = this.#settings
+    if (reader.filter.key === '' && !settings.rules.areAny) return null
+    const asked = askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
+    return new Map(
+      outcomesOf(asked, await matchesOf(settings, asked)).map(({ source, result }) => [
+        source.name,
+        result instanceof SourceError ? null : result.matched,
+      ]),
+    )
+  }
+
+  /** What of the own Registry's listings exists for the reader; `null` for a reader that does not see it. */
+  async ownListings({ reader }: ByReader): Promise<OwnListings | null> {
+    const { index, sources, rules } = this.#settings
+    const own = sources.find(({ isOwn }) => isOwn)
+    if (own === undefined || !maySee(reader, own)) return null
+    const ofSource = rules.of(own.name)
+    const hasIdle = reader.filter.key === ''
+    const deniesPublisher = (publisher: string) => ofSource?.deniesPublisher(publisher) === true
+    const counts = { open: 0, closed: 0, expired: 0 }
+    if (hasIdle && ofSource === null) {
+      for (const status of LISTING_STATUSES) counts[status] = index.countOf(own.rows()!, status)
+      return { counts, publisherIds: null, hasIdle, deniesPublisher }
+    }
+    const query = { ...ANY_STATUS, standing: reader.filter }
+    const asked = askNow(this.#settings, query, { reader, named: [own.name] })
+    const matches = await matchesOf(this.#settings, asked)
+    for (const copy of matches.copies()) counts[copy.status]++
+    return { counts, publisherIds: new Set(matches.publisherIds()), hasIdle, deniesPublisher }
+  }
+
+  /** Whether the operator says that there are private sources which the reader does not see. */
+  isPrivateHidden({ reader }: ByReader): boolean {
+    const { announcesPrivate = false, sources } = this.#parts
+    const isHidden = ({ source }: MarketSource) => source.visibility === 'private' && !maySee(reader, source)
+    return announcesPrivate && sources.some(isHidden)
+  }
+
+  /** What the operator leaves out of that source now; `null`: nothing. */
+  rulesOf(source: string): SourceRules | null {
+    return this.#settings.rules.of(source)
+  }
+
+  /** How many open listings of each source that is held each rule and block leaves out, for the operator. */
+  async ruleCounts(): Promise<ReadonlyMap<string, readonly RuleCount[]>> {
+    const { bySource } = askNow(this.#settings, ALL_OPEN, { reader: SEES_ALL })
+    const counts = new Map<string, readonly RuleCount[]>()
+    for (const [number, source] of bySource)
+      counts.set(source.name, await this.#settings.rules.counts(source, number))
+    return counts
+  }
+
+  /** As of `CopyIndex`. */
+  selfCheck(): number {
+    const { index, ranking } = this.#settings
+    return index.selfCheck(ranking)
+  }
+
+  close(): void {
+    const { index, ranking, rules } = this.#settings
+    rules.close()
+    index.end(ranking)
+  }
+
+  /** A question whose sources are prepared to answer it. */
+  async #ask(...question: Parameters<QueryReader['query']>): Promise<CheckedQuery> {
+    const checked = await this.#questions.query(...question)
+    const budgetMs = await refresh(this.#settings.sources, checked)
+    return { ...checked, request: { ...checked.request, budgetMs } }
+  }
+
+  #visibleTo({ reader }: ByReader): readonly MarketSource[] {
+    return this.#parts.sources.filter(({ source }) => maySee(reader, source))
+  }
+
+  /** Queries that find more: by what a model means, and by values that listings have. */
+  async #suggest(
+    question: Question,
+    total: number,
+    isMiss: boolean,
+  ): Promise<readonly Suggestion[] | undefined> {
+    const models = await suggestModel(this.#settings, question, total)
+    const whole = await suggestWholeValues(this.#settings, question, total)
+    const values = isMiss && whole.length === 0 ? await suggestValues(this.#settings, question) : []
+    const publishers = isMiss ? await suggestPublishers(this.#settings, question) : []
+    const all = [...models, ...whole, ...values, ...publishers]
+    return all.length === 0 ? undefined : all
+  }
 }
 
-async function readHealth(
-  sources: MarketParts['sources'],
-  signal: AbortSignal,
-): ReturnType<Market['sources']> {
-  const notes = (await Promise.all(sources.map(({ health }) => health(signal)))).flat()
-  return { complete: notes.every(({ state }) => hasAnswered(state)), sources: notes }
-}
+type ByReader = Pick<MarketRequest, 'reader'>
 
-/** `eu/curated` belongs to the source `eu`. */
-function beforeSlash(name: string): string {
-  return name.split('/', 1)[0]!
+/** `publisherIds`: of those with a listing that is shown; `null`: nothing is left out. */
+export type OwnListings = {
+  counts: Record<ListingStatus, number>
+  publisherIds: ReadonlySet<number> | null
+  /** Whether publishers without a listing exist, too. */
+  hasIdle: boolean
+  deniesPublisher: (publisher: string) => boolean
 }

@@ -1,14 +1,19 @@
+import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
-import { type Item, MAX_VIA } from '../domain/source/reading.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import { remembered } from '../domain/remembered.ts'
+import { type Item, MAX_VIA } from '../domain/source/item.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
-import type { Vocabulary } from '../vocabulary/vocabulary.ts'
+import type { Copy } from '../listing-index/copy.ts'
+import type { CopyIndex } from '../listing-index/copy-index.ts'
+import type { Ranking } from '../listing-index/ranking.ts'
 import type { ItemPrice } from '../wire/listing.ts'
-import { type Comparison, itemPrice } from './by-price/item-price.ts'
-import type { ItemPrices } from './by-price/item-prices.ts'
+import { nameIn } from './asked.ts'
+import { type Comparison, comparisonWith, itemPrice } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
-import type { Verdict } from './deciders.ts'
+import type { Asked, MarketSettings } from './sources.ts'
 
 export type MergedItem = {
   item: Item
@@ -36,35 +41,24 @@ export type MergedItem = {
   price?: ItemPrice | undefined
   /** Ids of the gateways that it came through, this one included; only for a gateway, which leaves out what came through itself. */
   via?: readonly string[] | undefined
-  /** JSON members of `_meta`: what the listing means. Absent where the item of its source has it. */
+  /** JSON members of `_meta`: what the listing means. Absent before it is described. */
   meaning?: string
 }
 
-/** With what it means, and what it costs. */
+/** With what it means, and what it costs. @param compared prices of an order; default: those of a ceiling */
 export function describeItem(
   merged: MergedItem,
-  { bounds, via: asked = [], ...settings }: Described,
-  comparison?: Comparison,
+  settings: MarketSettings,
+  { outliersOf }: PriceBounds,
+  { via: asked = [], priceLimit }: Pick<ListingQuery, 'via' | 'priceLimit'>,
+  compared?: Comparison,
 ): MergedItem {
   const { item, registry } = merged
   const via = asked.length > 1 ? [...(item.origin?.via ?? []), asked.at(-1)!].slice(0, MAX_VIA) : undefined
-  const price = shownPrice(item, registry, comparison, { ...settings, outliersOf: bounds.outliersOf })
-  if (item.meaning !== undefined) return { ...merged, price, via }
-  return {
-    ...merged,
-    price,
-    via,
-    meaning: settings.vocabulary.describe(item, () => readListing(item), registry),
-  }
-}
-
-export type Described = {
-  vocabulary: Vocabulary
-  itemPrices: ItemPrices
-  tokens: TokenTable
-  bounds: PriceBounds
-  /** The gateways that the query has passed, this one last. */
-  via?: readonly string[] | undefined
+  const comparison = compared ?? (priceLimit && comparisonWith(priceLimit))
+  const price = shownPrice(item, registry, comparison, { ...settings, outliersOf })
+  const meaning = item.meaning ?? settings.vocabulary.describe(item, () => readListing(item), registry)
+  return { ...merged, price, via, meaning }
 }
 
 /**
@@ -75,11 +69,11 @@ export function shownPrice(
   item: Item,
   source: string,
   comparison: Comparison | undefined,
-  { tokens, vocabulary, itemPrices, outliersOf }: Omit<Described, 'bounds'> & Pick<PriceBounds, 'outliersOf'>,
+  { tokens, vocabulary, itemPrices, outliersOf }: MarketSettings & Pick<PriceBounds, 'outliersOf'>,
 ): ItemPrice | undefined {
   const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, source)
   const compared = comparison && itemPrice(item, comparison, { tokens, sizesOf })
-  const price = compared ?? itemPrices.of(item, () => readListing(item)).leading ?? undefined
+  const price = compared ?? itemPrices.of(item).leading ?? undefined
   return price && markOutlier(price, outliersOf(item, source), tokens)
 }
 
@@ -90,60 +84,147 @@ function markOutlier(price: ItemPrice, groups: readonly string[], tokens: TokenT
   return groups.includes(tokens.groupingOf('gpu')(basis)) ? { ...price, outlier: true } : price
 }
 
-type MergedIn = {
-  ranked: readonly NamedSource[]
-  rank: number
-  isStale: boolean
+/** The copies that a question shows, with what is known of the others. */
+export function mergeCopies(settings: MarketSettings, asked: Asked, copies: readonly Copy[]): MergedItem[] {
+  const { index, ranks } = settings
+  const { scope, query, bySource, answers, unknown } = asked
+  const stale = new Set(
+    answers.flatMap(({ answer }) => (answer instanceof SourceError || !answer.stale ? [] : answer.source)),
+  )
+  const known = knownInBetter(settings, asked, (source) => bySource.get(source)!.coverage() === 'whole')
+  return copies.flatMap((copy): MergedItem[] => {
+    const group = index.groupOf(copy, scope, query.status)
+    // It has changed since it was found.
+    if (group === undefined) return []
+    const registry = nameIn(asked, copy)
+    const rank = ranks.get(registry)!
+    return [
+      mergeItem(settings, copy, {
+        registry,
+        isStale: stale.has(copy.source),
+        otherCopies: group.otherCopies
+          // A closed one of the own Registry competes with open ones, and is not named.
+          .filter(({ status }) => query.status === null || status === query.status)
+          .map((other) => ({ item: other, registry: nameIn(asked, other) })),
+        isConflict: group.isConflict,
+        unchecked: unknown.flatMap((one) => (one.rank < rank ? one.name : [])),
+        ...known(copy, rank),
+      }),
+    ]
+  })
 }
 
-/** A readable copy that no better source is known to have, with what is known of the others. */
+/** What better sources know of a listing's publisher; names by rank. */
+type KnownPublisher = {
+  /** Those known whole, which know the publisher and do not have the listing. */
+  notIn: readonly string[]
+  /** Those with another storefront of the publisher. */
+  disputed: readonly string[]
+}
+
+/**
+ * What better sources know of the publisher of a listing that none of them has, by rows that exist for the reader.
+ * @param isWhole whether all listings of the source with that number are known
+ */
+export function knownInBetter(
+  { index, ranks }: MarketSettings,
+  asked: Asked,
+  isWhole: (source: number) => boolean,
+): (item: ListingIdentity & Pick<Item, 'origin'>, rank: number) => KnownPublisher {
+  const { scope, bySource } = asked
+  const sellers = knownSellers(asked)
+  return ({ publisher, storefrontUrl, origin }, rank) => {
+    if (publisher === null || rank === 0) return NOTHING_KNOWN
+    const known = remembered(sellers, publisher, () => index.sellersOf(publisher, scope))
+    const better = [...known]
+      .map(([source, storefronts]) => {
+        const { name, isGateway } = bySource.get(source)!
+        // What a gateway leaves out is not missing there.
+        const isSure = !isGateway && isWhole(source)
+        return { isSure, storefronts, name, rank: ranks.get(name)! }
+      })
+      .filter((one) => one.rank < rank)
+      .sort((a, b) => a.rank - b.rank)
+    if (better.length === 0) return NOTHING_KNOWN
+    return {
+      // Nor is a listing of a gateway missed anywhere.
+      notIn: origin === undefined ? better.flatMap(({ isSure, name }) => (isSure ? name : [])) : NONE,
+      disputed: better.flatMap(({ storefronts, name }) => (storefronts.has(storefrontUrl) ? [] : name)),
+    }
+  }
+}
+
+type KnownSellers = Map<string, ReturnType<CopyIndex['sellersOf']>>
+
+/** By address. Questions of one scope share them until something changes. */
+function knownSellers({ scope, version }: Pick<Asked, 'scope' | 'version'>): KnownSellers {
+  const { ranking, sources, standing, via } = scope
+  const of = JSON.stringify([version, sources.key, standing?.key, via])
+  const before = latestSellers.get(ranking)
+  if (before?.of === of) return before.sellers
+  const sellers: KnownSellers = new Map()
+  latestSellers.set(ranking, { of, sellers })
+  return sellers
+}
+
+const latestSellers = new WeakMap<Ranking, { of: string; sellers: KnownSellers }>()
+
+const NONE: readonly never[] = []
+const NOTHING_KNOWN: KnownPublisher = { notIn: NONE, disputed: NONE }
+
+/** What is known of a copy that no better source is known to have. */
+type Verdict = KnownPublisher & {
+  /** Its source. */
+  registry: string
+  isStale: boolean
+  /** Copies of the listing in worse sources, by rank. */
+  otherCopies: readonly { item: Item; registry: string }[]
+  isConflict: boolean
+  /** Better sources that could not be asked whether they have the listing, by rank. */
+  unchecked: readonly string[]
+}
+
 export function mergeItem(
+  { rules }: MarketSettings,
   item: Item,
-  { ranked, rank, isStale }: MergedIn,
-  { otherCopies, isConflict, unchecked, notIn, disputed }: Verdict,
+  { registry, isStale, otherCopies, isConflict, unchecked, notIn, disputed }: Verdict,
 ): MergedItem {
   const { origin } = item
-  const { name: registry, label } = ranked[rank]!
   return {
     item,
     bytes: item.bytes,
     registry,
-    alsoIn:
-      otherCopies.length === 0 && origin === undefined
-        ? NONE
-        : alsoIn(item, registry, { ranked, otherCopies }),
+    alsoIn: otherCopies.length === 0 && origin === undefined ? NONE : alsoIn(item, registry, otherCopies),
     stale: isStale || origin?.stale === true,
     differs: origin?.differs === true || otherCopies.some((other) => hasOtherTerms(item, other.item)),
     conflict: isConflict,
     disputed: joined(disputed, registry, origin?.disputed),
     unchecked: joined(unchecked, registry, origin?.unchecked),
     notIn: joined(notIn, registry, origin?.notIn),
-    label,
+    label: rules.labelOf(registry),
   }
 }
 
-function alsoIn(
-  item: Item,
-  registry: string,
-  { ranked, otherCopies }: Pick<MergedIn, 'ranked'> & Pick<Verdict, 'otherCopies'>,
-): string[] {
+function alsoIn(item: Item, registry: string, otherCopies: Verdict['otherCopies']): string[] {
   const source = qualifiedName(registry, item)
-  const names = otherCopies.map((other) => qualifiedName(ranked[other.rank]!.name, other.item))
+  const names = otherCopies.map((other) => qualifiedName(other.registry, other.item))
   return [...new Set(joined(NONE, registry, item.origin?.alsoIn).concat(names))].filter(
     (name) => name !== source,
   )
 }
 
-/** With the names that a gateway has given. */
+/** Names of sources in one member of an item. */
+const MAX_NAMES = 100
+
+/** With the names that a gateway has given; the best ones of many. */
 function joined(
   names: readonly string[],
   registry: string,
   inner: readonly string[] | undefined,
 ): readonly string[] {
-  return inner === undefined ? names : [...names, ...inner.map((name) => `${registry}/${name}`)]
+  const all = inner === undefined ? names : [...names, ...inner.map((name) => `${registry}/${name}`)]
+  return all.length > MAX_NAMES ? all.slice(0, MAX_NAMES) : all
 }
-
-const NONE: readonly never[] = []
 
 /** Whether two copies of a listing have different offers or escrows; so has an unreadable one. */
 function hasOtherTerms(item: Item, other: Item): boolean {

@@ -1,86 +1,79 @@
 import { SeenListings } from '../domain/listing-identity.ts'
-import type { ListingQuery } from '../domain/query.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
-import { endOfMs } from '../domain/timestamp.ts'
-import type { FilterSpec } from '../filter-spec/filter.ts'
-import { decidersOf } from './deciders.ts'
+import { ask, matchesOf, outcomesOf, versionOf } from './asked.ts'
+import type { ResumePoint } from './cursor.ts'
 import { renderItem } from './envelope.ts'
 import { countUnplaced } from './hints.ts'
-import type { CheckedQuery } from './market-query.ts'
-import { ROUND } from './merge.ts'
+import type { CheckedQuery, Question } from './market-query.ts'
 import type { MergedItem } from './merged-item.ts'
-import { boundsFor, describeItems, openSequence } from './sequence.ts'
-import { assertAnswerable, countReturned, countUnchecked, reportOutcomes } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
+import { itemsOf, openWalk } from './pages.ts'
+import {
+  assertAnswerable,
+  countReturned,
+  countUnchecked,
+  reportOutcomes,
+  sourceMembers,
+} from './source-report.ts'
+import type { MarketSettings, Outcome } from './sources.ts'
 
 const CHUNK_BYTES = 64 * 1024
+/** Listings that are read in one turn. */
+const ROUND = 200
 
 export type ListingStream = {
   outcomes: readonly Outcome[]
   lines: AsyncGenerator<Buffer>
-  /** Equal for streams of the same contents in this process; `null` where a source does not answer. */
+  /** Equal for streams of the same contents in this process; `null` where something has changed meanwhile. */
   contents: string | null
 }
 
-/**
- * Reads while sending. A source that exceeds the budget in one round has failed. Rejects as a page does for
- * failures before the first line.
- */
+/** Reads while sending. Rejects as a page does for failures before the first line. */
 export async function streamListings(
-  settings: MergeSettings,
-  {
-    query,
-    spec,
-    warnings,
-  }: Pick<CheckedQuery, 'query'> &
-    Partial<Pick<CheckedQuery, 'warnings'>> & { spec: Pick<FilterSpec, 'filters'> },
-  request: MergeRequest,
+  settings: MarketSettings,
+  question: Question & Partial<Pick<CheckedQuery, 'warnings'>>,
 ): Promise<ListingStream> {
-  const { sources, holdings, clock } = settings
-  const { byPrice, budgetMs: ms = settings.budgetMs } = request
-  const visible = visibleSources(sources, request)
-  const versions = versionsOf(visible, query)
-  const rules = rulesOf(visible)
-  const cap = endOfMs(clock.now())
-  const sequence = openSequence(visible, query, {
-    by: byPrice,
-    cap,
-    openDeciders: decidersOf(holdings),
-    reader: request.reader,
-    settings,
-  })
-  // A listing whose price rises meanwhile would come again.
-  const sent = byPrice && new SeenListings()
-  // Each reading of a source has the whole budget: what was merged before it is sent first.
-  const next = () => withBudget(ms, request.signal, (signal) => sequence.take(ROUND, signal, 1))
-  const first = await next()
-  const { outcomes, ...reports } = reportOutcomes(sequence.outcomes, new Map(), settings)
-  assertAnswerable({ ...reports, outcomes, total: first.length }, request)
-  const bounds = await boundsFor(sequence, settings, request.reader)
+  const { rules } = settings
+  const { query, request, warnings } = question
+  const asked = await ask(settings, query, request)
+  const names = asked.answers.map(({ source }) => source.name)
+  const rulesBefore = rules.versionOf(names)
+  const matches = await matchesOf(settings, asked)
+  const walk = await openWalk(settings, asked, matches, request)
+  // A listing whose price rises meanwhile would come again, and one of which a better source gets a copy.
+  const sent = request.byPrice !== undefined || asked.unknown.length > 0 ? new SeenListings() : null
+  const report = (returned: ReadonlyMap<string, number>) =>
+    reportOutcomes(outcomesOf(asked, matches), returned, settings)
+  const { outcomes, ...reports } = report(new Map())
+  assertAnswerable({ ...reports, outcomes, total: matches.total }, request)
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
-  const isSame = versions !== null && versionsOf(visible, query) === versions
-  const contents = isSame ? JSON.stringify([versions, bounds.id, states, query.via]) : null
+  const isSame = versionOf(settings, asked.scope.sources) === asked.version
+  const counted = reports.sourcesCounted?.loaded
+  const contents = isSame ? JSON.stringify([asked.version, walk.bounds.id, states, counted, query.via]) : null
   return { outcomes, lines: renderLines(), contents }
 
   async function* renderLines(): AsyncGenerator<Buffer> {
     const returned = new Map<string, number>()
     let unchecked = 0
-    const count = (merged: MergedItem): MergedItem => {
-      unchecked += countUnchecked([merged])
-      countReturned([merged], returned)
-      return merged
+    const count = (item: MergedItem): MergedItem => {
+      unchecked += countUnchecked([item])
+      countReturned([item], returned)
+      return item
     }
-    for (let batch = first; batch.length > 0; batch = await next()) {
-      const items = sent ? batch.filter(({ item }) => sent.add(item.listingId, item)) : batch
-      const described = describeItems(items, sequence, query, { ...settings, bounds })
-      yield* renderChunks(described.values().filter(isStillShown).map(count))
+    let point: ResumePoint | null = null
+    for (;;) {
+      const visits = walk.take(point, 0, ROUND)
+      const last = visits.at(-1)
+      if (last === undefined) break
+      point = walk.pointAfter(last)
+      const items = itemsOf(settings, asked, visits, walk)
+      const fresh = sent ? items.filter(({ item }) => sent.add(item.listingId, item)) : items
+      yield* renderChunks(fresh.values().filter(isStillShown).map(count))
     }
-    const end = reportOutcomes(sequence.outcomes, returned, settings)
-    const unplaced = await countUnplaced(settings, { query, spec }, request)
-    const rules_changed = rulesOf(visible) !== rules || undefined
+    const { complete, ...end } = report(returned)
+    const unplaced = await countUnplaced(settings, question)
+    const rules_changed = rules.versionOf(names) !== rulesBefore || undefined
     const _meta = {
-      ...end,
-      outcomes: undefined,
+      complete,
+      ...sourceMembers(end),
       unchecked: unchecked || undefined,
       unplaced,
       warnings,
@@ -89,21 +82,11 @@ export async function streamListings(
     yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
   }
 
-  // A block may have begun since the batch was read.
+  // A block may have begun since these were taken.
   function isStillShown({ item, registry }: MergedItem): boolean {
-    return !visible.some(({ name, rules }) => name === registry && rules?.denies(item) === true)
+    return !rules.denies(item, registry)
   }
 }
-
-/** `null` where a source does not answer. */
-function versionsOf(sources: readonly NamedSource[], query: ListingQuery): string | null {
-  const versions = sources.map(({ held }) => (held.failure(query) === null ? held.version?.() : undefined))
-  return versions.includes(undefined) ? null : versions.join()
-}
-
-/** Differs where the rules of one of them do. */
-const rulesOf = (sources: readonly NamedSource[]): string =>
-  sources.map(({ rules }) => rules?.version() ?? '').join()
 
 function* renderChunks(items: Iterable<MergedItem>): Generator<Buffer> {
   let chunk: Uint8Array[] = []

@@ -1,18 +1,20 @@
 import { formatAmount, readableAmount, unitName } from '../domain/price/price-key.ts'
 import type { ListingQuery, PriceLimit } from '../domain/query.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
-import { type Criterion, criteriaIn, type FilterSpec } from '../filter-spec/filter.ts'
-import { filterNameOf, parseCriteria } from '../filter-spec/parameters.ts'
+import { type Criterion, criteriaIn } from '../filter-spec/filter.ts'
+import { filterNameOf } from '../filter-spec/parameters.ts'
 import { resolvePath } from '../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../filter-spec/scalar.ts'
 import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
 import { continentOfCountry } from '../vocabulary/places/place-table.ts'
+import type { ByPrice } from './by-price/price-order.ts'
 import { readFacets } from './facets.ts'
+import { type Question, withFilters } from './market-query.ts'
 import { type MergedItem, readListing } from './merged-item.ts'
 import { readPage } from './pages.ts'
 import { unlessRefused } from './source-report.ts'
-import type { MergeRequest, MergeSettings } from './sources.ts'
+import type { MarketSettings } from './sources.ts'
 
 /** A listing that differs from what was asked in one thing. */
 export type NearMiss = {
@@ -35,23 +37,24 @@ const CANDIDATES = 20
 const MAX_READS = 3
 
 type Filters = ListingQuery['filters']
-type Asked = { query: ListingQuery; spec: Pick<FilterSpec, 'filters'> }
 
 /** `distance`: relative, and 1 where values do not order. */
 type Found = NearMiss & { distance: number }
 
 /**
  * For a query that matches nothing: the closest listings, at most one for each condition, the cheapest of those that are as close.
- * What cannot be answered in the time of the query is left out.
+ * What cannot be answered in that time, in ms, is left out.
  */
 export async function findNearMisses(
-  settings: MergeSettings,
-  asked: Asked,
-  request: MergeRequest,
+  settings: MarketSettings,
+  question: Question,
+  budgetMs: number,
 ): Promise<NearMiss[]> {
-  const { criteria, priceLimit } = asked.query
-  const tries = criteria.slice(0, MAX_TRIED).map((criterion) => missOf(settings, asked, criterion, request))
-  if (priceLimit !== undefined) tries.push(missOfPrice(settings, asked, priceLimit, request))
+  const { criteria, priceLimit } = question.query
+  const timed = (ms: number): Question => ({ ...question, request: { ...question.request, budgetMs: ms } })
+  const each = timed(budgetMs / MAX_READS)
+  const tries = criteria.slice(0, MAX_TRIED).map((criterion) => missOf(settings, each, criterion))
+  if (priceLimit !== undefined) tries.push(missOfPrice(settings, timed(budgetMs), priceLimit))
   const found = await Promise.all(tries.map(unlessRefused))
   return found
     .flatMap((miss) => miss ?? [])
@@ -60,21 +63,15 @@ export async function findNearMisses(
 }
 
 async function missOf(
-  settings: MergeSettings,
-  { query, spec }: Asked,
+  settings: MarketSettings,
+  question: Question,
   criterion: Criterion,
-  request: MergeRequest,
 ): Promise<Found | null> {
+  const { query, spec } = question
   const { name } = criterion.filter
   const wanted = query.filters.findLast(([one]) => one === name)![1]
   const others = query.filters.filter(([parameter]) => filterNameOf(parameter) !== name)
-  const asking = (more: Filters): ListingQuery => {
-    const filters = [...others, ...more]
-    return { ...query, filters, criteria: parseCriteria(spec, filters) }
-  }
-  const each =
-    request.budgetMs === undefined ? request : { ...request, budgetMs: request.budgetMs / MAX_READS }
-  const nearest = await nearestNumber(settings, { relaxed: asking([]), criterion, wanted }, each)
+  const nearest = await nearestNumber(settings, withFilters(question, others), criterion, wanted)
   const near = nearest?.filters ?? nearTo(settings, criterion, wanted)
   const isUnused = (parameter: string): boolean =>
     parameter === name || (spec.filters.has(parameter) && !others.some(([one]) => one === parameter))
@@ -83,7 +80,7 @@ async function missOf(
   const isAlone = query.criteria.length === 1 && query.priceLimit === undefined && query.publisher === null
   if (nearest === null && !isAlone) tries.push([])
   for (const filters of tries) {
-    for (const merged of await readCheapest(settings, asking(filters), each)) {
+    for (const merged of await readCheapest(settings, withFilters(question, [...others, ...filters]))) {
       const own = criteriaIn([criterion], merged.registry)
       const document = readListing(merged.item)
       if (merged.price?.outlier === true || matchesAll(own, document)) continue
@@ -100,7 +97,7 @@ async function missOf(
 
 /** What is near to a model or a place, the nearest first: the model, then its memory; the country, then its continent. */
 function nearTo(
-  { vocabulary }: MergeSettings,
+  { vocabulary }: MarketSettings,
   { filter: { name, path, parseDerived }, test }: Criterion,
   wanted: string,
 ): Filters {
@@ -140,17 +137,16 @@ function shownValue(value: Scalar | null): string | number | null {
   return typeof value === 'bigint' ? String(value) : value
 }
 
-type Wanted = { relaxed: ListingQuery; criterion: Criterion; wanted: string }
-
 /** The value of a listing that is nearest to a number or a range; `null` where none is a number. */
 async function nearestNumber(
-  settings: MergeSettings,
-  { relaxed, criterion: { filter, test }, wanted }: Wanted,
-  request: MergeRequest,
+  settings: MarketSettings,
+  { query, request }: Question,
+  { filter, test }: Criterion,
+  wanted: string,
 ): Promise<{ filters: Filters; distance: number } | null> {
   const isRange = filter.op === 'range'
   if (!isRange && (filter.value_type !== 'number' || !Number.isFinite(Number(wanted)))) return null
-  const { facets } = await readFacets(settings, { ...relaxed, by: [filter], per: 'gpu' }, request)
+  const { facets } = await readFacets(settings, { ...query, by: [filter], per: 'gpu' }, request)
   const ends = test.op === 'range' ? [test.low, test.high].flatMap((end) => end?.value ?? []) : [wanted]
   const distanceFrom = (value: number): number =>
     Math.min(...ends.map((end) => Math.abs(Number(end) - value) / Math.max(Math.abs(Number(end)), 1)))
@@ -166,13 +162,12 @@ async function nearestNumber(
 }
 
 async function missOfPrice(
-  settings: MergeSettings,
-  { query }: Asked,
+  settings: MarketSettings,
+  question: Question,
   { tokens, per, scaleOf, max }: PriceLimit,
-  request: MergeRequest,
 ): Promise<Found | null> {
-  const byPrice = { tokens, per, scaleOf }
-  const page = await readCheapest(settings, { ...query, priceLimit: undefined }, { ...request, byPrice })
+  const query = { ...question.query, priceLimit: undefined }
+  const page = await readCheapest(settings, { ...question, query }, { tokens, per, scaleOf })
   const merged = page.find(
     ({ price }) =>
       price?.price_per === per &&
@@ -187,20 +182,14 @@ async function missOfPrice(
 }
 
 async function readCheapest(
-  settings: MergeSettings,
-  query: ListingQuery,
-  request: MergeRequest,
+  settings: MarketSettings,
+  { query, request }: Question,
+  by?: ByPrice,
 ): Promise<readonly MergedItem[]> {
   const { priceLimit: limit } = query
-  const byPrice =
-    request.byPrice ??
-    (limit ? { ...limit, limit } : { tokens: null, per: 'gpu', scaleOf: settings.tokens.scaleOf })
-  const asked = { ...request, byPrice, requireAll: false }
-  const { items } = await readPage(
-    { ...settings, cursors: null },
-    query,
-    { limit: CANDIDATES, offset: 0 },
-    asked,
-  )
-  return items
+  const usual = limit
+    ? { ...limit, limit }
+    : ({ tokens: null, per: 'gpu', scaleOf: settings.tokens.scaleOf } as const)
+  const asked = { ...request, byPrice: by ?? request.byPrice ?? usual, requireAll: false }
+  return (await readPage(settings, query, { limit: CANDIDATES, offset: 0 }, asked)).items
 }

@@ -1,33 +1,27 @@
 import type { ListingQuery } from '../domain/query.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Holding } from '../domain/source/holding.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import { endOfMs } from '../domain/timestamp.ts'
-import { nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
+import type { CopyMatches } from '../listing-index/copy-matches.ts'
+import { ask, matchesOf, outcomesOf } from './asked.ts'
 import type { ByPrice } from './by-price/price-order.ts'
-import { type Cursors, invalidCursor } from './cursor.ts'
-import { decidersOf } from './deciders.ts'
-import type { MergedItem } from './merged-item.ts'
-import { boundsFor, describeItems, openSequence } from './sequence.ts'
+import { byPriceWalk } from './by-price/price-walk.ts'
+import { type Cursors, invalidCursor, type PricePoint, type ResumePoint } from './cursor.ts'
+import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
+import { type Asked, type AskRequest, type MarketSettings, rankSources } from './sources.ts'
+import { type Validity, validityOf } from './validity.ts'
+import { newestFirst, type Visit, type Walk } from './walk.ts'
 
 /** Last listing for pages by offset. */
 const MAX_DEPTH = 2000
-/** Listings that are merged at once. In a ring of gateways, a query that comes back may ask for a deeper page. */
-const MAX_AT_ONCE = 2000
 
 export type MergedPage = Reports & {
   items: readonly MergedItem[]
   total: number
   nextCursor: string | undefined
-  areBoundsCurrent: () => boolean
-}
-
-export type PageSettings = MergeSettings & {
-  /** `null`: no cursors. */
-  cursors: Cursors | null
-  /** Default: `MAX_DEPTH`, and none for the own Registry alone. */
-  maxDepth?: number
+  isCurrent: Validity
 }
 
 export type Paging = {
@@ -39,80 +33,105 @@ export type Paging = {
 }
 
 /**
- * A source without an answer within `budgetMs` has failed. Rejects with an `EntrepotError`: `bad_request` for
- * a page beyond `MAX_DEPTH`, an unknown source or an invalid cursor; and as `assertAnswerable` does.
+ * Rejects with an `EntrepotError`: `bad_request` for a page beyond `MAX_DEPTH`, an unknown source or an invalid cursor; and as
+ * `assertAnswerable` does.
  */
 export async function readPage(
-  settings: PageSettings,
+  settings: MarketSettings,
   query: ListingQuery,
   { limit, offset, cursor }: Paging,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<MergedPage> {
-  const { sources, holdings, clock, cursors } = settings
-  const { byPrice: by, isLoop = false, budgetMs: ms = settings.budgetMs } = request
-  const visible = visibleSources(sources, request)
-  const question = questionOf(query, by, visible)
-  const from = openCursor(cursors, cursor, question)
-  // The own Registry alone is read at any depth, in its own order.
-  const isOwn = sources.every(({ mode }) => mode === 'local')
-  const { maxDepth = isOwn ? Number.POSITIVE_INFINITY : MAX_DEPTH } = settings
-  if (offset + limit > maxDepth && from === null && !isLoop)
+  const { cursors = null } = settings
+  const { byPrice: by, isLoop = false } = request
+  const isFirst = cursor === null || cursor === undefined
+  if (isFirst && offset + limit > MAX_DEPTH && !isLoop && isBounded(settings))
     throw new EntrepotError(
       'bad_request',
-      `offset + limit may not exceed ${maxDepth} at a gateway: use cursor to read further`,
+      `offset + limit may not exceed ${MAX_DEPTH} at a gateway: use cursor to read further`,
     )
-  const cap = isOwn ? Number.MAX_SAFE_INTEGER : endOfMs(clock.now())
-  const passed = from === null ? offset : 0
-  const skip = isOwn && by === undefined ? passed : 0
-  const openDeciders = decidersOf(holdings)
-  const { reader } = request
-  const asked = by === undefined && from === null ? { ...query, newest: offset + limit } : query
-  const sequence = openSequence(visible, asked, { by, cap, from, skip, openDeciders, reader, settings })
-  const { page, before } = await withBudget(ms, request.signal, (signal) =>
-    takeBehind(sequence, { skipped: passed - skip, limit }, signal),
-  )
-  const { resumePoint } = sequence
-  const total = from?.total ?? Math.max(sequence.total, before + page.length)
-  const bounds = await boundsFor(sequence, settings, reader)
-  const items = describeItems(page, sequence, query, { ...settings, bounds })
-  const needsCursor = cursor !== undefined && cursors !== null && !isLoop
-  const hasMore = needsCursor && items.length > 0 && sequence.hasMore()
-  const reports = reportOutcomes(sequence.outcomes, countReturned(items), settings)
+  const isNewest = by === undefined && isFirst
+  const asked = await ask(settings, isNewest ? { ...query, newest: offset + limit } : query, request)
+  const visible = asked.answers.map(({ source }) => source)
+  const question = questionOf(query, by, visible)
+  const from = isFirst ? null : openCursor(cursors, cursor, question)
+  const matches = await matchesOf(settings, asked)
+  const walk = await openWalk(settings, asked, matches, request, from)
+  // One more shows whether there are more.
+  const found = walk.take(from, isFirst ? offset : 0, limit + 1)
+  const visits = found.slice(0, limit)
+  const items = itemsOf(settings, asked, visits, walk)
+  const whole = visits.length === limit ? wholeOf(asked) : undefined
+  const outcomes = outcomesOf(asked, matches, whole)
+  const total = from?.total ?? whole ?? matches.total
+  const reports = reportOutcomes(outcomes, countReturned(items), settings)
   assertAnswerable({ ...reports, total: from === null ? total : items.length }, request)
+  const last = visits.at(-1)
+  const hasMore = found.length > limit || (whole !== undefined && whole > offset + limit)
   const nextCursor =
-    hasMore && resumePoint !== null ? cursors!.seal({ ...resumePoint, total }, question) : undefined
-  return { items, total, nextCursor, areBoundsCurrent: bounds.isCurrent, ...reports }
+    cursor !== undefined && cursors !== null && !isLoop && hasMore && last !== undefined
+      ? cursors.seal({ ...walk.pointAfter(last), total }, question)
+      : undefined
+  const isCurrent = validityOf(settings, asked, { nextCursor, bounds: walk.bounds })
+  return { items, total, nextCursor, isCurrent, ...reports }
+}
+
+/** The own Registry alone is read at any depth, and so are sources that hold only what was asked. */
+function isBounded({ sources }: MarketSettings): boolean {
+  return !sources.every(({ isOwn, fetch }) => isOwn || fetch !== undefined)
 }
 
 /** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */
-function openCursor(cursors: Cursors | null, cursor: string | null | undefined, question: string) {
-  if (cursor === null || cursor === undefined) return null
+function openCursor(cursors: Cursors | null, cursor: string, question: string) {
   if (cursors === null) throw invalidCursor('is not valid here')
   return cursors.open(cursor, question)
 }
 
-/** Passes what is before a deep page in parts, so that other requests are answered meanwhile. */
-async function takeBehind(
-  sequence: ReturnType<typeof openSequence>,
-  { skipped, limit }: { skipped: number; limit: number },
-  signal: AbortSignal,
-): Promise<{ page: MergedItem[]; before: number }> {
-  let before = 0
-  while (before < skipped && skipped - before + limit > MAX_AT_ONCE) {
-    const { length } = await sequence.take(Math.min(skipped - before, MAX_AT_ONCE), signal)
-    if (length === 0) return { page: [], before }
-    before += length
-    await nextTurn(signal)
-  }
-  const merged = await sequence.take(skipped - before + limit, signal)
-  return { page: merged.slice(skipped - before), before: Math.min(skipped, before + merged.length) }
+/** Later dates are of the future, and come last. Clocks of Registries differ. */
+const CLOCK_SKEW_MS = 120_000
+
+/** The order that the reader wants. `from`: a point of the same order. */
+export async function openWalk(
+  settings: MarketSettings,
+  asked: Asked,
+  matches: CopyMatches,
+  { byPrice, reader }: AskRequest,
+  from: ResumePoint | null = null,
+): Promise<Walk> {
+  const bounds = await settings.boundsOf(reader, asked)
+  if (byPrice !== undefined)
+    return byPriceWalk(settings, asked, matches, { by: byPrice, from: from as PricePoint | null, bounds })
+  const { clock, sources } = settings
+  // The order of the own Registry alone is that of the protocol.
+  const cap = sources.every(({ isOwn }) => isOwn) ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS)
+  return newestFirst(asked, matches, { cap, bounds })
+}
+
+/** With what they mean and cost: at the price that was compared, else at the one that leads. */
+export function itemsOf(
+  settings: MarketSettings,
+  asked: Asked,
+  visits: readonly Visit[],
+  { comparison, bounds }: Walk,
+): MergedItem[] {
+  const copies = visits.map(({ copy }) => copy)
+  return mergeCopies(settings, asked, copies).map((item) =>
+    describeItem(item, settings, bounds, asked.query, comparison),
+  )
+}
+
+/** All matches of the only source, where it counts them and a full page of its newest lacks nothing. */
+function wholeOf({ answers }: Asked): number | undefined {
+  const [{ answer } = { answer: null }, ...others] = answers
+  if (answer === null || answer instanceof SourceError || others.length > 0) return undefined
+  return answer.isNewest === true ? answer.part?.of : undefined
 }
 
 /** Binds a cursor to everything but the page size. */
 export function questionOf(
   { status, publisher, filters, criteria, standing, via, priceLimit }: ListingQuery,
   by: ByPrice | undefined,
-  sources: readonly NamedSource[],
+  sources: readonly Pick<Holding, 'name' | 'priority'>[],
 ): string {
   // A reload may give a filter another meaning.
   const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Caller } from '../domain/api-key.ts'
 import { NO_FILTER, type StandingFilter } from '../domain/query.ts'
 import { type Reader, SEES_ALL } from '../domain/reader.ts'
-import type { Visibility } from '../domain/source/reading.ts'
+import type { Visibility } from '../domain/source/upstream.ts'
 import { EntrepotError } from '../errors.ts'
 import { canonicalJson } from '../filter-spec/etag.ts'
 

@@ -3,15 +3,23 @@ import { type SourceReason, traitsOf } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import { EntrepotError } from '../errors.ts'
-import type { SourceNote, SourceReport, SourceStatusJson } from '../wire/source.ts'
+import {
+  MANY_SOURCES,
+  type SourceNote,
+  type SourceReport,
+  type SourceStatusJson,
+  type SourcesCounted,
+} from '../wire/source.ts'
 import type { MergedItem } from './merged-item.ts'
-import type { MergeRequest, MergeSettings, Outcome } from './sources.ts'
+import type { AskRequest, MarketSettings, Outcome } from './sources.ts'
 
 export type Reports = {
   /** Whether every visible source answered, fresh or stale, and none reported a missing source. */
   complete: boolean
   /** In the order of the configuration, each followed by those that it reported as missing. */
   sources: readonly Report[]
+  /** Of many sources, those that `sources` does not name. */
+  sourcesCounted?: SourcesCounted | undefined
   outcomes: readonly Outcome[]
 }
 
@@ -21,10 +29,10 @@ export type Report = SourceReport & { detail?: string }
 export function reportOutcomes(
   outcomes: readonly Outcome[],
   returned: ReadonlyMap<string, number>,
-  { clock, describeFailure }: Pick<MergeSettings, 'clock' | 'describeFailure'>,
+  { clock, describeFailure }: Pick<MarketSettings, 'clock' | 'describeFailure'>,
 ): Reports {
   const now = clock.monotonic()
-  const sources = outcomes.flatMap((outcome): Report[] => {
+  const groups = outcomes.map((outcome): [Report, ...Report[]] => {
     const { source, result } = outcome
     const { name } = source
     const report = reportOutcome(outcome, returned.get(name) ?? 0, now)
@@ -36,8 +44,35 @@ export function reportOutcomes(
       ...missing.map((entry) => reportMissing(name, entry)),
     ]
   })
-  return { complete: outcomes.every(isComplete), sources, outcomes }
+  return { complete: outcomes.every(isComplete), ...nameSome(groups, { describeFailure }), outcomes }
 }
+
+/**
+ * Of many sources only the own Registry is named, those with items in the answer, and those with trouble, their own or that of a source
+ * behind them. A buyer's own Registries, whose failures are described, are all named. @param groups each source, followed by what it lacks
+ */
+export function nameSome<Note extends SourceNote>(
+  groups: readonly (readonly [Note, ...Note[]])[],
+  { describeFailure }: Pick<MarketSettings, 'describeFailure'>,
+): { sources: Note[]; sourcesCounted?: SourcesCounted } {
+  if (groups.length < MANY_SOURCES || describeFailure !== undefined) return { sources: groups.flat() }
+  const isQuiet = ([{ state, mode, returned }, ...gaps]: (typeof groups)[number]): boolean =>
+    state === 'loaded' && mode !== 'local' && !returned && gaps.length === 0
+  const quiet = groups.filter(isQuiet)
+  const ages = quiet.flatMap(([{ age_seconds: age }]) => (typeof age === 'number' ? [age] : []))
+  const oldest = ages.length === 0 ? {} : { age_seconds: Math.max(...ages) }
+  return {
+    sources: groups.flatMap((group) => (isQuiet(group) ? [] : group)),
+    ...(quiet.length > 0 && { sourcesCounted: { loaded: quiet.length, ...oldest } }),
+  }
+}
+
+/** The members of an answer about its sources. */
+export function sourceMembers<Note>({ sources, sourcesCounted }: NamedSources<Note>) {
+  return { sources, ...(sourcesCounted && { sources_counted: sourcesCounted }) }
+}
+
+type NamedSources<Note = Report> = { sources: readonly Note[]; sourcesCounted?: SourcesCounted | undefined }
 
 export function countReturned(items: readonly { registry: string }[], counts = new Map<string, number>()) {
   for (const { registry } of items) counts.set(registry, (counts.get(registry) ?? 0) + 1)
@@ -54,13 +89,12 @@ export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
 }
 
 function reportOutcome({ source, result, elapsedMs }: Outcome, returned: number, now: number): SourceReport {
-  const { name, mode } = source
-  const named = { registry: name, ...(mode === 'local' && { mode }) }
+  const { name, isOwn } = source
+  const named = { registry: name, ...(isOwn && { mode: 'local' as const }) }
   const { reason } = result
   if (!(result instanceof SourceError)) {
-    const { stale, total, hidden = 0, asOf, invalid, part } = result
-    const matched = total + hidden
-    const age_seconds = Math.max(0, Math.floor((now - asOf) / 1000))
+    const { stale, matched, asOf, invalid, part } = result
+    const age_seconds = isOwn ? 0 : Math.max(0, Math.floor((now - asOf) / 1000))
     const elapsed_ms = Math.round(elapsedMs)
     const state = part?.state ?? (stale ? 'stale' : 'loaded')
     const { held, of } = part ?? {}
@@ -139,35 +173,35 @@ export function timeOf(milliseconds: number): string {
  * @throws EntrepotError `source_incomplete`, `unavailable` or `timeout`, with `sources` among its members
  */
 export function assertAnswerable(
-  { total, sources, outcomes }: Omit<Reports, 'complete'> & { total: number },
-  { requireAll = false, isLoop = false }: Pick<MergeRequest, 'requireAll' | 'isLoop'>,
+  { total, outcomes, ...reports }: Omit<Reports, 'complete'> & { total: number },
+  { requireAll = false, isLoop = false }: Pick<AskRequest, 'requireAll' | 'isLoop'>,
 ): void {
-  if (requireAll && sources.some(({ state }) => state !== 'loaded'))
-    throw incompleteError('Not every Registry has a current answer: see sources', sources)
-  if (!outcomes.some(hasAnswered)) throw noSourceError(outcomes, sources, isLoop)
+  if (requireAll && reports.sources.some(({ state }) => state !== 'loaded'))
+    throw incompleteError('Not every Registry has a current answer: see sources', reports)
+  if (!outcomes.some(hasAnswered)) throw noSourceError(outcomes, reports, isLoop)
   // The gateway where the question began reads the sources itself that were skipped as a loop.
   const upstreams = outcomes.filter(
-    (outcome) => outcome.source.mode !== 'local' && !NOT_ASKED.includes(failureOf(outcome)),
+    (outcome) => !outcome.source.isOwn && !NOT_ASKED.includes(failureOf(outcome)),
   )
   if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
-    throw noSourceError(upstreams, sources, isLoop)
+    throw noSourceError(upstreams, reports, isLoop)
 }
 
 const NOT_ASKED: readonly (SourceReason | null)[] = ['loop', 'open_only']
 
-export function incompleteError(message: string, sources: readonly SourceReport[]): EntrepotError {
-  return new EntrepotError('source_incomplete', message, { members: { sources } })
+export function incompleteError(message: string, reports: NamedSources): EntrepotError {
+  return new EntrepotError('source_incomplete', message, { members: sourceMembers(reports) })
 }
 
 export function noSourceError(
   failed: readonly Outcome[],
-  sources: readonly SourceReport[],
+  reports: NamedSources,
   isLoop = false,
 ): EntrepotError {
-  const members = { sources }
+  const members = sourceMembers(reports)
   if (isLoop) return new EntrepotError('loop', 'The query has been through this gateway before', { members })
   const isLate = failed.length > 0 && failed.every((outcome) => failureOf(outcome) === 'timeout')
-  const isEmpty = sources.some(({ state }) => state === 'loaded')
+  const isEmpty = reports.sources.some(({ state }) => state === 'loaded')
   const none = isEmpty ? 'Nothing matches here, and no upstream' : 'No Registry'
   return isLate
     ? new EntrepotError('timeout', `${none} answered in time: see sources`, { members })

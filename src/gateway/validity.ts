@@ -1,60 +1,45 @@
-import type { Clock } from '../domain/clock.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import type { CurrentSpec } from './current-spec.ts'
+import { MANY_SOURCES } from '../wire/source.ts'
+import { versionOf } from './asked.ts'
+import type { PriceBounds } from './by-price/price-bounds.ts'
 import { CURSOR_SECONDS } from './cursor.ts'
-import type { Outcome } from './sources.ts'
+import type { Answered, Asked, MarketSettings } from './sources.ts'
 
-type Checked = {
-  outcomes: readonly Outcome[]
-  nextCursor?: string | undefined
-  /** Whether outliers are marked by the bounds of now. */
-  areBoundsCurrent: () => boolean
-}
-
+/** Whether an answer may be given again; `undefined`: never. */
 export type Validity = (() => boolean) | undefined
 
+type Made = {
+  /** Default: what is held. */
+  results?: readonly { source: Holding; result: Omit<Answered, 'matched'> | SourceError }[]
+  nextCursor?: string | undefined
+  bounds?: PriceBounds
+}
+
 /**
- * Whether an answer may be served again: every Reading and the filters are current, no age is a second older, and a cursor
- * has half its life left. `undefined`: never.
- * @param spec `null` for an answer without filters
+ * While no row of its sources, no rule and no mark has changed, every source says the same, no age is a second older, and a
+ * cursor has half its life left. Of many sources one is always about to be a second older: then the answer is good for a second.
  */
 export function validityOf(
-  { outcomes, nextCursor, areBoundsCurrent }: Checked,
-  spec: CurrentSpec | null,
-  clock: Clock,
+  settings: MarketSettings,
+  { answers, scope: { sources }, version }: Asked,
+  { results = answers.map(({ source, answer }) => ({ source, result: answer })), nextCursor, bounds }: Made,
 ): Validity {
-  const checks: ((now: number) => boolean)[] = spec === null ? [] : [spec.isCurrent]
-  checks.push(areBoundsCurrent)
+  const { clock } = settings
   const now = clock.monotonic()
+  const checks: ((now: number) => boolean)[] = bounds === undefined ? [] : [bounds.isCurrent]
   let until = nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
-  for (const { source, result } of outcomes) {
-    if (result instanceof SourceError || result.isCurrent === undefined) return undefined
+  for (const { source, result } of results) {
+    if (result instanceof SourceError || result.stale || result.isCurrent === undefined) return undefined
     checks.push(result.isCurrent)
-    if (source.mode === 'local') continue
-    if (result.stale || result.freshUntil === undefined) return undefined
-    until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
+    if (!source.isOwn && results.length < MANY_SOURCES)
+      until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
   }
-  return whileCurrent(checks, until, clock)
-}
-
-/** A separate function, so that the closure does not retain the answer. */
-const whileCurrent =
-  (checks: readonly ((now: number) => boolean)[], until: number, clock: Clock) => (): boolean => {
+  if (results.length >= MANY_SOURCES) until = Math.min(until, now + 1000)
+  return () => {
     const now = clock.monotonic()
-    return now < until && checks.every((isCurrent) => isCurrent(now))
+    return now < until && versionOf(settings, sources) === version && checks.every((check) => check(now))
   }
-
-/** Whether these sources have in memory what they have now. */
-export function whileHeld(sources: readonly NamedSource[]): () => boolean {
-  const checks = sources.map(({ held }) => whileVersion(held.version))
-  return () => checks.every((isSame) => isSame())
-}
-
-function whileVersion(version: (() => string) | undefined): () => boolean {
-  if (version === undefined) return () => false
-  const before = version()
-  return () => version() === before
 }
 
 /** `other` absent: the first alone. */

@@ -1,16 +1,15 @@
 import { nearestValue } from '../domain/nearest-name.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { Criterion, Filter, FilterSpec } from '../filter-spec/filter.ts'
+import type { Criterion, Filter } from '../filter-spec/filter.ts'
 import { writeSet } from '../filter-spec/literals.ts'
 import { OPERATIONS, parseTest, setFormOf } from '../filter-spec/operations/operations.ts'
-import { parseCriteria } from '../filter-spec/parameters.ts'
 import { publisherNamed } from '../signing/principal.ts'
-import { readFacets, selectAll } from './facets.ts'
+import { ask, matchesOf } from './asked.ts'
+import { readFacets, sellersOf } from './facets.ts'
 import { countMatches, type Suggestion } from './hints.ts'
+import { type Question, withFilters } from './market-query.ts'
 import { unlessRefused } from './source-report.ts'
-import type { MergeRequest, MergeSettings } from './sources.ts'
-
-type Asked = { query: ListingQuery; spec: Pick<FilterSpec, 'filters'> }
+import type { MarketSettings } from './sources.ts'
 
 /** Filters of a query whose values are looked up. */
 const MAX_LOOKED_UP = 4
@@ -24,19 +23,19 @@ const MAX_SET = 100
  * finds others.
  */
 export async function suggestWholeValues(
-  settings: MergeSettings,
-  { query, spec, total }: Asked & { total: number },
-  request: MergeRequest,
+  settings: MarketSettings,
+  question: Question,
+  total: number,
 ): Promise<Suggestion[]> {
+  const { query } = question
   const sets = query.criteria.slice(0, MAX_LOOKED_UP).flatMap(({ filter }) => splitSetOf(query, filter) ?? [])
   const found = await Promise.all(
     sets.map(async ({ filter, pieces }) => {
-      const joined = joinedPieces(pieces)
-      const whole = { ...query, publisher: null, priceLimit: undefined }
-      const known = await valuesOf(settings, { query: whole, spec }, filter, { among: joined, request })
+      const among = [[filter.name, `${filter.op}:${JSON.stringify(joinedPieces(pieces))}`] as const]
+      const known = await valuesOf(settings, withFilters(question, among), filter)
       const values = joinKnown(pieces, new Set(known))
       if (values.length === pieces.length) return []
-      const suggestion = await replaced(settings, { query, spec }, filter, values, request)
+      const suggestion = await replaced(settings, question, filter, values)
       return suggestion.filter((one) => one.total !== total)
     }),
   )
@@ -45,17 +44,17 @@ export async function suggestWholeValues(
 
 /** With these values in place of the filter's own, and what matches then. Empty where they cannot be written, or it is not answered. */
 async function replaced(
-  settings: MergeSettings,
-  { query, spec }: Asked,
+  settings: MarketSettings,
+  question: Question,
   filter: Filter,
   values: readonly string[],
-  request: MergeRequest,
 ): Promise<Suggestion[]> {
   const text = writeValues(filter, values)
   if (text === null) return []
-  const filters = query.filters.map(([name, value]) => [name, name === filter.name ? text : value] as const)
-  const criteria = parseCriteria(spec, filters)
-  const total = await unlessRefused(countMatches(settings, { ...query, filters, criteria }, request))
+  const filters = question.query.filters.map(
+    ([name, value]) => [name, name === filter.name ? text : value] as const,
+  )
+  const total = await unlessRefused(countMatches(settings, withFilters(question, filters)))
   return total === null ? [] : [{ query: { [filter.name]: text }, total }]
 }
 
@@ -70,10 +69,8 @@ function writeValues(filter: Filter, values: readonly string[]): string | null {
     : null
 }
 
-type SplitSet = { filter: Filter; pieces: readonly string[] }
-
 /** `null` for what is no set of texts, and for a JSON array. */
-function splitSetOf({ filters }: ListingQuery, filter: Filter): SplitSet | null {
+function splitSetOf({ filters }: ListingQuery, filter: Filter) {
   const text = filters.findLast(([name]) => name === filter.name)?.[1] ?? ''
   const form = setFormOf(text)
   if (filter.parseDerived !== undefined || filter.value_type !== 'string') return null
@@ -112,19 +109,15 @@ function joinKnown(pieces: readonly string[], known: ReadonlySet<string>): strin
 }
 
 /** For a query without a match: the nearest value that listings have in place of one that none has, where that finds some. */
-export async function suggestValues(
-  settings: MergeSettings,
-  { query, spec }: Asked,
-  request: MergeRequest,
-): Promise<Suggestion[]> {
+export async function suggestValues(settings: MarketSettings, question: Question): Promise<Suggestion[]> {
+  const { query } = question
   const asked = query.criteria.filter(isOneText).slice(0, MAX_LOOKED_UP)
   const found = await Promise.all(
     asked.map(async ({ filter }): Promise<Suggestion[]> => {
       const text = query.filters.findLast(([name]) => name === filter.name)![1]
-      const whole = { ...query, criteria: [], filters: [], priceLimit: undefined, publisher: null }
-      const values = await valuesOf(settings, { query: whole, spec }, filter, { among: null, request })
+      const values = await valuesOf(settings, withFilters(question, []), filter)
       const nearest = values.includes(text) ? null : nearestValue(text, values)
-      return nearest === null ? [] : await replaced(settings, { query, spec }, filter, [nearest], request)
+      return nearest === null ? [] : await replaced(settings, question, filter, [nearest])
     }),
   )
   return found.flat().filter(({ total }) => total > 0)
@@ -136,22 +129,21 @@ const MAX_PUBLISHERS = 3
 
 /** Where a publisher is the beginning of an address, as in `0x0f26…` or `0x0f26…3d2a`: such publishers of what matches otherwise. */
 export async function suggestPublishers(
-  settings: MergeSettings,
-  { query }: Pick<Asked, 'query'>,
-  request: MergeRequest,
+  settings: MarketSettings,
+  { query, request }: Question,
 ): Promise<Suggestion[]> {
   const { publisher } = query
   if (publisher === null || publisherNamed(publisher) !== null) return []
   const [head = '', tail = ''] = publisher.split(/…|\.{3}/)
   if (head.length < MIN_BEGINNING) return []
-  const read = await unlessRefused(selectAll(settings, { ...query, publisher: null }, request))
-  const sellers = new Set(read?.selected.flatMap(({ selection }) => [...(selection?.sellers() ?? [])]))
-  const meant = [...sellers].filter(
+  const asked = await ask(settings, { ...query, publisher: null }, request)
+  const meant = [...sellersOf(settings, await matchesOf(settings, asked))].filter(
     (one) => one.toLowerCase().startsWith(head) && one.toLowerCase().endsWith(tail),
   )
   const counts = meant.slice(0, MAX_PUBLISHERS).map(async (one) => ({
     query: { publisher: one },
-    total: (await unlessRefused(countMatches(settings, { ...query, publisher: one }, request))) ?? 0,
+    total:
+      (await unlessRefused(countMatches(settings, { query: { ...query, publisher: one }, request }))) ?? 0,
   }))
   return (await Promise.all(counts)).filter(({ total }) => total > 0)
 }
@@ -166,21 +158,13 @@ function isOneText({ filter, test }: Criterion): boolean {
   )
 }
 
-/** The most frequent values of a filter, of sources that the reader may see; empty where they cannot be counted. */
+/** The most frequent values of a filter, at any price and of all publishers; empty where they cannot be counted. */
 async function valuesOf(
-  settings: MergeSettings,
-  { query, spec }: Asked,
+  settings: MarketSettings,
+  { query, request }: Question,
   filter: Filter,
-  { among, request }: { among: readonly string[] | null; request: MergeRequest },
 ): Promise<readonly string[]> {
-  const filters = among === null ? [] : [[filter.name, `${filter.op}:${JSON.stringify(among)}`] as const]
-  const asked = {
-    ...query,
-    filters,
-    criteria: parseCriteria(spec, filters),
-    by: [filter],
-    per: 'gpu',
-  } as const
-  const counted = await unlessRefused(readFacets(settings, asked, { ...request, requireAll: false }))
+  const whole = { ...query, publisher: null, priceLimit: undefined, by: [filter], per: 'gpu' } as const
+  const counted = await unlessRefused(readFacets(settings, whole, { ...request, requireAll: false }))
   return counted?.facets[filter.name]?.values.map(({ value }) => value) ?? []
 }

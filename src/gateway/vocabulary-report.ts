@@ -1,15 +1,17 @@
+import { addTo, byCount, mapIn } from '../domain/counts.ts'
 import { ALL_OPEN } from '../domain/query.ts'
-import { addTo, byCount } from '../domain/source/facet-counter.ts'
+import { keepLatest } from '../domain/remembered.ts'
 import { inTurns } from '../domain/turns.ts'
 import { compileFilter, type Filter } from '../filter-spec/filter.ts'
 import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { continentOfCountry, countryName } from '../vocabulary/places/place-table.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SpellingJson, VocabularyJson } from '../wire/vocabulary.ts'
-import { countAll, pricesPer, selectAll } from './facets.ts'
+import { askNow, matchesOf, outcomesOf, versionOf, whileLearning } from './asked.ts'
+import { pricesPer } from './facets.ts'
 import { type Reports, reportOutcomes } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, visibleSources } from './sources.ts'
-import { whileHeld } from './validity.ts'
+import type { Asked, AskRequest, MarketSettings } from './sources.ts'
+import { validityOf } from './validity.ts'
 
 /** Texts of models, and of regions, that are read for one report, the most frequent ones of each source: 0.3 ms each. */
 const MAX_TEXTS = 2000
@@ -36,107 +38,103 @@ const textAt = (path: string): Filter =>
     indexed: true,
   })
 
-const TEXTS = [textAt(MODEL_PATH), textAt(REGION_PATH)]
+/** The index has their columns. */
+export const TEXTS = [textAt(MODEL_PATH), textAt(REGION_PATH)]
 
 type Report = Omit<VocabularyJson, 'filters'> & Reports
 
 /**
- * What open listings say, what it means, and what is not recognised, over sources in memory or within their limits. Readers who see
- * the same share one report, which none of them ends.
+ * What open listings say, what it means, and what is not recognised. Readers who see the same share one report, which none of
+ * them ends.
  */
-export function createVocabularyReport(settings: MergeSettings): (request: MergeRequest) => Promise<Report> {
+export function createVocabularyReport(
+  settings: MarketSettings,
+): (request: Pick<AskRequest, 'reader'>) => Promise<Report> {
   const kept = new Map<string, { report: Promise<Report>; isCurrent: () => boolean }>()
-  return (request) => {
-    const { digest } = request.reader
+  return ({ reader }) => {
+    const { digest } = reader
     const before = kept.get(digest)
     if (before?.isCurrent()) return before.report
-    const isHeld = whileHeld(visibleSources(settings.sources, request))
+    const asked = askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
+    const isCurrent = validityOf(settings, asked, {}) ?? (() => false)
     const until = settings.clock.monotonic() + KEPT_MS
-    const report = readReport(settings, { ...request, signal: new AbortController().signal })
-    const entry = { report, isCurrent: () => isHeld() && settings.clock.monotonic() < until }
-    kept.delete(digest)
-    kept.set(digest, entry)
-    if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
-    report.catch(() => kept.get(digest) === entry && kept.delete(digest))
+    const report = readReport(settings, asked)
+    let isMade = false
+    // While it is made an age may get a second older.
+    const isUnchanged = () => versionOf(settings, asked.scope.sources) === asked.version
+    const isKept = () => isCurrent() && settings.clock.monotonic() < until
+    const entry = { report, isCurrent: () => (isMade ? isKept() : isUnchanged()) }
+    keepLatest(kept, digest, entry, MAX_KEPT)
+    report.then(
+      () => {
+        isMade = true
+      },
+      () => kept.get(digest) === entry && kept.delete(digest),
+    )
     return report
   }
 }
 
-async function readReport(settings: MergeSettings, request: MergeRequest): Promise<Report> {
-  const { selected, visible } = await selectAll(
-    settings,
-    { ...ALL_OPEN, standing: request.reader.filter },
-    request,
-  )
-  const counts = await countAll(selected, TEXTS, pricesPer('offer', settings), request.signal)
-  const report = new VocabularyCounts(settings.vocabulary)
-  await inTurns(addTexts(report, counts))
-  const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
-  return { ...report.json, ...reportOutcomes(outcomes, new Map(), settings) }
+async function readReport(settings: MarketSettings, asked: Asked): Promise<Report> {
+  const matches = await matchesOf(settings, asked)
+  const counts: SourceTexts[] = []
+  const matching = matches.bySource()
+  for (const [source, { name }] of asked.bySource) {
+    if (!matching.has(source)) continue
+    const ofSource = await matchesOf(settings, asked, (lane) => lane.source === source)
+    const { values } = await whileLearning(ofSource.facets(TEXTS, pricesPer('offer', settings)))
+    counts.push({ source: name, values })
+  }
+  const report = await inTurns(readTexts(settings.vocabulary, counts))
+  return { ...report, ...reportOutcomes(outcomesOf(asked, matches), new Map(), settings) }
 }
 
-function* addTexts(report: VocabularyCounts, counts: Awaited<ReturnType<typeof countAll>>): Generator<void> {
+type SourceTexts = { source: string; values: readonly ReadonlyMap<string, number>[] }
+
+function* readTexts(
+  vocabulary: Vocabulary,
+  counts: readonly SourceTexts[],
+): Generator<void, Omit<VocabularyJson, 'filters'>> {
+  const { gpus, places } = vocabulary.tables
+  const byModel = new Map<string, Map<string, number>>()
+  const byCountry = new Map<string, number>()
+  const unknown: SpellingJson[] = []
   const most = Math.ceil(MAX_TEXTS / counts.length)
   const frequent = (values: ReadonlyMap<string, number>) => [...values].sort(byCount).slice(0, most)
   for (const { source, values } of counts) {
-    for (const [text, count] of frequent(values[0]!)) yield report.addModel(source, text, count)
-    for (const [text, count] of frequent(values[1]!)) yield report.addRegion(source, text, count)
-  }
-}
-
-class VocabularyCounts {
-  readonly #vocabulary: Vocabulary
-  readonly #models = new Map<string, Map<string, number>>()
-  readonly #countries = new Map<string, number>()
-  readonly #unknown: SpellingJson[] = []
-
-  constructor(vocabulary: Vocabulary) {
-    this.#vocabulary = vocabulary
-  }
-
-  addModel(source: string, text: string, count: number): void {
-    const { gpu } = this.#vocabulary.read({ offer_resource: { gpu_model: text } }, source)
-    if (gpu.model === null) {
-      this.#addUnknown({ source, field: 'gpu_model', text, count })
-      return
+    for (const [text, count] of frequent(values[0]!)) {
+      yield
+      const { model } = vocabulary.read({ offer_resource: { gpu_model: text } }, source).gpu
+      if (model === null) unknown.push({ source, field: 'gpu_model', text, count })
+      else addTo(mapIn(byModel, model), text, count)
     }
-    const spellings = this.#models.get(gpu.model) ?? new Map<string, number>()
-    this.#models.set(gpu.model, spellings)
-    addTo(spellings, text, count)
-  }
-
-  addRegion(source: string, text: string, count: number): void {
-    const { country, continent } = this.#vocabulary.read({ offer_resource: { region: text } }, source).place
-    if (country !== null) addTo(this.#countries, country, count)
-    else if (continent === null) this.#addUnknown({ source, field: 'region', text, count })
-  }
-
-  #addUnknown({ text, ...unknown }: SpellingJson): void {
-    this.#unknown.push({ ...unknown, text: text.slice(0, MAX_LENGTH) })
-  }
-
-  get json(): Omit<VocabularyJson, 'filters'> {
-    const { gpus, places } = this.#vocabulary.tables
-    return {
-      gpus: gpus.models.map(({ model, vendor, memoryGb }) => {
-        const spellings = [...(this.#models.get(model) ?? [])].sort(byCount)
-        return {
-          gpu: model,
-          ...(vendor !== null && { vendor }),
-          memory_gb: [...memoryGb],
-          listings: spellings.reduce((sum, [, count]) => sum + count, 0),
-          spellings: spellings.slice(0, MAX_SPELLINGS).map(([text, count]) => ({ text, count })),
-        }
-      }),
-      countries: [...this.#countries].sort(byCount).map(([country, listings]) => ({
-        country,
-        name: countryName(places, country),
-        continent: continentOfCountry(places, country) ?? '',
-        listings,
-      })),
-      not_recognised: this.#unknown
-        .sort((a, b) => byCount([a.text, a.count], [b.text, b.count]))
-        .slice(0, MAX_UNKNOWN),
+    for (const [text, count] of frequent(values[1]!)) {
+      yield
+      const { country, continent } = vocabulary.read({ offer_resource: { region: text } }, source).place
+      if (country !== null) addTo(byCountry, country, count)
+      else if (continent === null) unknown.push({ source, field: 'region', text, count })
     }
+  }
+  return {
+    gpus: gpus.models.map(({ model, vendor, memoryGb }) => {
+      const spellings = [...(byModel.get(model) ?? [])].sort(byCount)
+      return {
+        gpu: model,
+        ...(vendor !== null && { vendor }),
+        memory_gb: [...memoryGb],
+        listings: spellings.reduce((sum, [, count]) => sum + count, 0),
+        spellings: spellings.slice(0, MAX_SPELLINGS).map(([text, count]) => ({ text, count })),
+      }
+    }),
+    countries: [...byCountry].sort(byCount).map(([country, listings]) => ({
+      country,
+      name: countryName(places, country),
+      continent: continentOfCountry(places, country) ?? '',
+      listings,
+    })),
+    not_recognised: unknown
+      .map((one) => ({ ...one, text: one.text.slice(0, MAX_LENGTH) }))
+      .sort((a, b) => byCount([a.text, a.count], [b.text, b.count]))
+      .slice(0, MAX_UNKNOWN),
   }
 }

@@ -50,10 +50,10 @@ export function createRoutes(options: RouteOptions): Route[] {
   const plain = sources.length === 1 ? replica : undefined
   const site = lazy(() => loadSite([...PAGES, DOCS]))
   const routes = [
-    plain ? plainListingRoutes(gateway, plain, registry!.name) : mergedListingRoutes(gateway),
+    plain ? plainListingRoutes(gateway, plain) : mergedListingRoutes(gateway),
     changeRoutes(gateway, plain !== undefined, options.watching),
     publishingRoutes(registry),
-    registry && publisherRoutes(registry.replica, registry.name, market),
+    registry && publisherRoutes(registry.replica, market),
     !plain && sourceRoutes(gateway),
     facetRoutes(gateway),
     vocabularyRoutes(gateway),

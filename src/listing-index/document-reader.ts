@@ -1,5 +1,5 @@
 import { countedSizes, type Sizes } from '../domain/price/price-key.ts'
-import { type DerivedStep, derivedValue, type Path, SIZE_FIELDS } from '../filter-spec/path.ts'
+import { type DerivedStep, type Path, SIZE_FIELDS } from '../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../filter-spec/scalar.ts'
 import { isJsonObject, type JsonValue, parseJson } from '../json/value.ts'
 import { type RowPrices, rowPrices } from './row-prices.ts'
@@ -24,18 +24,21 @@ export class DocumentReader {
   readonly #pathNumbers: number[] = []
   readonly #values: (Scalar | null)[] = []
   #count = 0
+  /** Of the listing that is read. */
+  #source: string | undefined
 
   constructor({ paths, meaning }: { paths: readonly Path[]; meaning: DerivedStep | null }) {
     this.#paths = paths
     this.#meaning = meaning
   }
 
-  /** The result is valid until the next call. @throws SyntaxError for what is not JSON */
-  read(bytes: Uint8Array): RowValues {
+  /** `source`: by whose words derived values are made; default: that of the paths. The result is valid until the next call. @throws SyntaxError for what is not JSON */
+  read(bytes: Uint8Array, source?: string): RowValues {
     const document = documentOf(bytes)
+    this.#source = source
     this.#count = 0
     for (let n = 0; n < this.#paths.length; n++) this.#follow(n, 0, document)
-    const meaning = this.#meaning === null ? '' : String(derivedValue(this.#meaning, document) ?? '')
+    const meaning = this.#meaning === null ? '' : String(this.#derived(this.#meaning, document) ?? '')
     return {
       count: this.#count,
       paths: this.#pathNumbers,
@@ -50,7 +53,7 @@ export class DocumentReader {
     const step = this.#meaning
     if (step === null || counted.gpu === null) return counted
     const size = (field: string): number | null => {
-      const value = derivedValue({ ...step, field }, document)
+      const value = this.#derived(step, document, field)
       return typeof value === 'number' ? value : null
     }
     return { gpu: counted.gpu, gb: size(SIZE_FIELDS.gb), tflop: size(SIZE_FIELDS.tflop) }
@@ -66,9 +69,13 @@ export class DocumentReader {
         this.#follow(number, at + 1, value[step.name])
     } else if (step.kind === 'index') {
       if (Array.isArray(value)) this.#follow(number, at + 1, value.at(step.index))
-    } else if (step.kind === 'derived') this.#follow(number, at + 1, derivedValue(step, value))
+    } else if (step.kind === 'derived') this.#follow(number, at + 1, this.#derived(step, value))
     else if (Array.isArray(value)) for (const element of value) this.#follow(number, at + 1, element)
     else this.#follow(number, at + 1, value)
+  }
+
+  #derived({ valueIn, field, source }: DerivedStep, value: JsonValue, name = field): Scalar | null {
+    return valueIn(value, name, this.#source ?? source)
   }
 
   #add(path: number, value: Scalar | null): void {

@@ -13,8 +13,8 @@ type Part = {
   per: PricePer
   /** Per basis, its group. */
   groupOf: Int32Array
-  /** The open listings when the union was made: a query without a filter matches almost the same. */
-  open: Bitset
+  /** What matched without a filter when the union was made: later queries match almost the same. */
+  base: Bitset
   /** Per price, its key. */
   keyOf: Uint32Array
   /** Per basis; absent: keys compare as they are. */
@@ -32,25 +32,24 @@ type Counts = { offers: Uint32Array; gpus: Float64Array }
 export class KeyUnion {
   readonly #parts: readonly Part[]
   readonly #groups: readonly Group[]
-  /** Of all open listings. */
-  readonly #open: Counts
+  readonly #base: Counts
 
-  constructor(parts: readonly Part[], groups: readonly Group[], open: Counts) {
+  constructor(parts: readonly Part[], groups: readonly Group[], base: Counts) {
     this.#parts = parts
     this.#groups = groups
-    this.#open = open
+    this.#base = base
   }
 
   /** @param matches segments without a match may be left out */
   count(matches: readonly Match[]): Map<string, PriceCounts> {
     const slotsOf = new Map(matches.map(({ rows, slots }) => [rows.prices, slots]))
     const changes = this.#parts.map((part) => {
-      const slots = slotsOf.get(part.prices) ?? new Int32Array(part.open.length)
-      const [more, less] = [difference(slots, part.open), difference(part.open, slots)]
+      const slots = slotsOf.get(part.prices) ?? new Int32Array(part.base.length)
+      const [more, less] = [difference(slots, part.base), difference(part.base, slots)]
       return { part, slots, more, less, saved: countOf(slots) - countOf(more) - countOf(less) }
     })
     const areFew = changes.reduce((sum, { saved }) => sum + saved, 0) > 0
-    const { offers, gpus } = this.#open
+    const { offers, gpus } = this.#base
     const counts = areFew
       ? { offers: offers.slice(), gpus: gpus.slice() }
       : { offers: new Uint32Array(offers.length), gpus: new Float64Array(gpus.length) }
@@ -67,21 +66,56 @@ export class KeyUnion {
   }
 }
 
+/** What a question matches without its filters, and of how many sources. */
+export type Base = { width: number; slotsOf: (segment: Segment) => Bitset }
+
+/** The latest unions of an index, by what prices are divided by. */
+export class SharedUnions {
+  readonly #unions = new Map<PricePer, readonly SharedUnion[]>();
+
+  /**
+   * One of the tail, one of the small segments, and one of the large ones, which seldom change. The question over most sources
+   * makes their base: the less a question differs from it, the faster it is counted. @param most rows of a segment
+   */
+  *of(
+    prices: PriceGrouping,
+    segments: readonly Segment[],
+    most: number,
+    base: Base,
+  ): Generator<void, readonly KeyUnion[]> {
+    const groups = Map.groupBy(segments, ({ tailSlots, size }) =>
+      tailSlots !== undefined ? 'tail' : size * 2 < most ? 'small' : 'large',
+    )
+    const earlier = this.#unions.get(prices.per) ?? []
+    const shared = Array.from(
+      groups.values(),
+      (group) =>
+        earlier.find((union) => union.isOf(group, prices, base)) ?? new SharedUnion(group, prices, base),
+    )
+    this.#unions.set(prices.per, shared)
+    const unions: KeyUnion[] = []
+    for (const union of shared) unions.push(yield* union.get())
+    return unions
+  }
+}
+
 /** A union that is made once: concurrent counts take turns at its steps. */
-export class SharedUnion {
+class SharedUnion {
   readonly #segments: readonly PriceColumns[]
   readonly #groupOf: PriceGrouping['groupOf']
+  readonly #width: number
   #union: KeyUnion | Generator<void, KeyUnion>
 
-  constructor(segments: readonly Segment[], prices: PriceGrouping) {
+  constructor(segments: readonly Segment[], prices: PriceGrouping, base: Base) {
     this.#segments = segments.map(({ prices }) => prices)
     this.#groupOf = prices.groupOf
-    this.#union = uniteKeys(segments, prices)
+    this.#width = base.width
+    this.#union = uniteKeys(segments, prices, base)
   }
 
-  isOf(segments: readonly Segment[], { groupOf }: PriceGrouping): boolean {
+  isOf(segments: readonly Segment[], { groupOf }: PriceGrouping, { width }: Base): boolean {
     const united = this.#segments
-    if (groupOf !== this.#groupOf) return false
+    if (groupOf !== this.#groupOf || width > this.#width) return false
     return segments.length === united.length && segments.every(({ prices }, n) => prices === united[n])
   }
 
@@ -100,13 +134,15 @@ export class SharedUnion {
 function* uniteKeys(
   segments: readonly Segment[],
   { per, groupOf: nameOf, scaleOf }: PriceGrouping,
+  { slotsOf }: Base,
 ): Generator<void, KeyUnion> {
   const placesByName = new Map<string, Map<PriceKey, number>>()
   const numbers = new Map<string, number>()
   const parts: Part[] = []
   let size = 1
   let work = 0
-  for (const { prices, liveByStatus } of segments) {
+  for (const segment of segments) {
+    const { prices } = segment
     const { bases } = prices.data
     const { keyOf, keys, basisStarts } = prices.data[per]
     const places = new Uint32Array(keys.length)
@@ -126,11 +162,11 @@ function* uniteKeys(
         if (++work % STEP === 0) yield
       }
     }
-    parts.push({ prices, per, groupOf, open: liveByStatus.open.slice(), keyOf, scales, places })
+    parts.push({ prices, per, groupOf, base: slotsOf(segment).slice(), keyOf, scales, places })
   }
-  const open = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
+  const base = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
   for (const part of parts) {
-    addCounts(part, part.open, open, 1)
+    addCounts(part, part.base, base, 1)
     yield
   }
   const all: Group[] = []
@@ -143,7 +179,7 @@ function* uniteKeys(
     }
     all.push({ name, keys, places })
   }
-  return new KeyUnion(parts, all, open)
+  return new KeyUnion(parts, all, base)
 }
 
 function addCounts(part: Part, slots: Bitset, { offers, gpus }: Counts, sign: number): void {

@@ -3,31 +3,116 @@ import { firstFrom } from './binary-search.ts'
 import { type Bitset, countBetween, highestBelow } from './bitset.ts'
 import { comparePlaces, type Place, type Segment } from './segment.ts'
 
-/** Some rows of a segment. `hidden`: how many more match, and are left out. */
-export type Match = { rows: Segment; slots: Bitset; count: number; hidden: number }
+/** Some rows of a segment. `hidden`: how many more match and are left out; `hiddenSlots`: which, where that is known. */
+export type Match = { rows: Segment; slots: Bitset; count: number; hidden: number; hiddenSlots?: Bitset }
 
 /** A row; valid until the next one is taken. */
 type Found = { readonly rows: Segment; readonly slot: number }
 
-/** Rows of all matches, whose stretches of time may overlap, newest first and without the first `skip`. */
-export function newestFirst(matches: readonly Match[], skip = 0): IteratorObject<Found, void> {
-  const { ends, rest } = skipNewest(matches, skip)
-  return rest === 0 ? below(matches, ends) : below(matches, ends).drop(rest)
+/** The rows of a match in `[from, to)`. */
+type Window = { match: Match; from: number; to: number }
+
+/**
+ * Rows of all matches, whose stretches of time may overlap, newest first and without the first `skip`. Those that are newer
+ * than `cap`, which is about now, come last.
+ */
+export function* newestFirst(matches: readonly Match[], skip = 0, cap = NO_CAP): Generator<Found, void> {
+  const { past, future } = divided(matches, cap)
+  const inPast = future.length === 0 || skip === 0 ? skip + 1 : countIn(past)
+  if (skip < inPast) yield* walk(past, skip)
+  if (future.length > 0) yield* walk(future, Math.max(0, skip - inPast))
 }
 
-/** Those older than `place`. */
-export function olderThan(matches: readonly Match[], place: Place): IteratorObject<Found, void> {
-  return below(
-    matches,
-    matches.map(({ rows }) => firstNotOlder(rows, place, 0, rows.size)),
-  )
+/** Those behind `place`. */
+export function* olderThan(matches: readonly Match[], place: Place, cap = NO_CAP): Generator<Found, void> {
+  const { past, future } = divided(matches, cap)
+  const before = ({ match, from, to }: Window): Window => {
+    return { match, from, to: firstNotOlder(match.rows, place, from, to) }
+  }
+  if (place.createdAt > cap) yield* walk(future.map(before), 0)
+  else {
+    yield* walk(past.map(before), 0)
+    yield* walk(future, 0)
+  }
 }
 
-function below(matches: readonly Match[], ends: readonly number[]): IteratorObject<Found, void> {
-  return merged(
-    matches.map((match, n) => new Cursor(match, ends[n]!)),
-    compareCursors,
-  )
+export type First = 'oldest' | 'newest'
+
+/** Live rows of some lanes. */
+export function* byAge(
+  segments: readonly Segment[],
+  isIn: (lane: number) => boolean,
+  first: First,
+): Generator<Found, void> {
+  const step = first === 'oldest' ? 1 : -1
+  const cursors = segments
+    .filter((rows) => rows.countByLane.keys().some(isIn))
+    .map((rows) => new LaneCursor(rows, isIn, step))
+  yield* merged(cursors, (a, b) => -step * compareCursors(a, b))
+}
+
+class LaneCursor {
+  readonly rows: Segment
+  slot: number
+  readonly #isIn: (lane: number) => boolean
+  readonly #step: 1 | -1
+
+  constructor(rows: Segment, isIn: (lane: number) => boolean, step: 1 | -1) {
+    this.rows = rows
+    this.slot = step === 1 ? -1 : rows.size
+    this.#isIn = isIn
+    this.#step = step
+  }
+
+  advance(): boolean {
+    const { rows } = this
+    do this.slot += this.#step
+    while (this.#isInside && !(this.#isIn(rows.laneOf(this.slot)) && rows.isLive(this.slot)))
+    return this.#isInside
+  }
+
+  get #isInside(): boolean {
+    return this.slot >= 0 && this.slot < this.rows.size
+  }
+
+  get createdAt(): Micros {
+    return this.rows.createdAtOf(this.slot)
+  }
+
+  get listingId(): string {
+    return this.rows.keyOf(this.slot)
+  }
+
+  get source(): string | undefined {
+    return this.rows.sourceOf(this.slot)
+  }
+}
+
+const NO_CAP = Number.POSITIVE_INFINITY
+
+function divided(matches: readonly Match[], cap: Micros): { past: Window[]; future: Window[] } {
+  const past: Window[] = []
+  const future: Window[] = []
+  for (const match of matches) {
+    const { rows } = match
+    const { size } = rows
+    const end = rows.newest <= cap ? size : firstFrom(0, size, (slot) => rows.createdAtOf(slot) > cap)
+    past.push({ match, from: 0, to: end })
+    if (end < size) future.push({ match, from: end, to: size })
+  }
+  return { past, future }
+}
+
+function countIn(windows: readonly Window[]): number {
+  return windows.reduce((sum, { match, from, to }) => sum + countBetween(match.slots, from, to), 0)
+}
+
+function* walk(windows: readonly Window[], skip: number): Generator<Found, void> {
+  const { ends, rest } =
+    skip === 0 ? { ends: windows.map(({ to }) => to), rest: 0 } : skipNewest(windows, skip)
+  const cursors = windows.map(({ match, from }, n) => new Cursor(match, from, ends[n]!))
+  let left = rest
+  for (const found of merged(cursors, compareCursors)) if (left-- <= 0) yield found
 }
 
 /** All that sorted cursors give. A greater one comes first; `advance` is `false` at its end. */
@@ -52,36 +137,45 @@ class Cursor {
   slot: number
   createdAt: Micros = 0
   readonly #slots: Bitset
+  readonly #from: number
 
-  constructor({ rows, slots }: Match, end: number) {
+  constructor({ rows, slots }: Match, from: number, end: number) {
     this.rows = rows
     this.#slots = slots
+    this.#from = from
     this.slot = end
   }
 
   advance(): boolean {
     this.slot = highestBelow(this.#slots, this.slot)
-    if (this.slot === -1) return false
+    if (this.slot < this.#from) return false
     this.createdAt = this.rows.createdAtOf(this.slot)
     return true
   }
 
   get listingId(): string {
-    return this.rows.listingIdOf(this.slot)
+    return this.rows.keyOf(this.slot)
+  }
+
+  get source(): string | undefined {
+    return this.rows.sourceOf(this.slot)
   }
 }
 
-const compareCursors = (a: Cursor, b: Cursor): number =>
+const compareCursors = (a: Place, b: Place): number =>
   a.createdAt === b.createdAt ? comparePlaces(a, b) : a.createdAt - b.createdAt
 
 /**
  * Where the first `skip` end in each match, but for `rest` of them. Each step cuts a window of every match at the
  * place in the middle of one, and goes on with the newer or the older parts.
  */
-function skipNewest(matches: readonly Match[], skip: number): { ends: number[]; rest: number } {
-  let lows = matches.map(() => 0)
-  let highs = matches.map(({ rows }) => rows.size)
-  let counts = matches.map(({ count }) => count)
+function skipNewest(windows: readonly Window[], skip: number): { ends: number[]; rest: number } {
+  const matches = windows.map(({ match }) => match)
+  let lows = windows.map(({ from }) => from)
+  let highs = windows.map(({ to }) => to)
+  let counts = windows.map(({ match, from, to }) =>
+    from === 0 && to === match.rows.size ? match.count : countBetween(match.slots, from, to),
+  )
   let rest = skip
   while (rest > FEW) {
     const pivot = middlePlace(matches, lows, highs)

@@ -1,6 +1,6 @@
 import { comparePriceKeys, type PriceKey, scaleKey, unscaleKey } from '../domain/price/price-key.ts'
-import type { PricePosition } from '../domain/source/position.ts'
 import type { PriceOrder } from '../domain/source/selection.ts'
+import type { Micros } from '../domain/timestamp.ts'
 import { hasBit } from './bitset.ts'
 import { firstNotOlder, type Match, merged, newestFirst, olderThan } from './newest-first.ts'
 import type { AskedPrices } from './price-columns.ts'
@@ -18,7 +18,7 @@ export type FoundByPrice = {
 export function* byPrice(
   matches: readonly Match[],
   { groups, per, scaleOf, max = Number.POSITIVE_INFINITY }: PriceOrder,
-  after: PricePosition | null,
+  after: PriceAfter | null,
 ): Generator<FoundByPrice, void> {
   const groupOf = groupsOf(groups)
   const priced = matches.map((match): PricedMatch => {
@@ -60,7 +60,21 @@ export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
   return groupOf
 }
 
-const placeOf = ({ position, listingId }: PricePosition): Place => ({ createdAt: position, listingId })
+/** A place behind which reading goes on. `source`: its name, which orders copies of one id and time. */
+export type PriceAfter = {
+  /** Number of the group whose prices compare. */
+  group: number
+  /** The price in its group. */
+  key: PriceKey
+  /** As in `Place`. */
+  position: Micros
+  listingId: string
+  source?: string | undefined
+}
+
+const placeOf = ({ position, listingId, source }: PriceAfter): Place => {
+  return { createdAt: position, listingId, source }
+}
 
 function withoutPrice(one: PricedMatch): Match {
   const { rows, slots, count, hidden } = one.match
@@ -86,7 +100,7 @@ class ColumnRows {
   #n: number
   #at: number
 
-  constructor(priced: PricedMatch, basis: number, start: PricePosition | null) {
+  constructor(priced: PricedMatch, basis: number, start: PriceAfter | null) {
     const { match, per, max, scaleOf } = priced
     const { rows } = match
     const { keyStarts, basisStarts, slots } = rows.prices.data[per]

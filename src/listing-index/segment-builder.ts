@@ -1,30 +1,48 @@
 import { LISTING_STATUSES } from '../domain/listing.ts'
-import { type DerivedStep, MEANING, type Path } from '../filter-spec/path.ts'
+import type { Origin } from '../domain/source/item.ts'
+import type { Filter } from '../filter-spec/filter.ts'
+import { type DerivedStep, MEANING, type Path, pathKey } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
 import { DocumentReader, type RowValues } from './document-reader.ts'
-import { newestFirst } from './newest-first.ts'
 import { PriceColumnsBuilder } from './price-columns-builder.ts'
-import { comparePlaces, type IndexEntry, type Place, type Segment, type SegmentData } from './segment.ts'
+import { comparePlaces, type IndexEntry, type Place, type SegmentData } from './segment.ts'
 import { TextStore } from './text-store.ts'
 
 export type SegmentPlan = {
   /** One per column, in order. */
   paths: readonly Path[]
+  /** By the key of its path. */
+  columns: ReadonlyMap<string, number>
   /** What rows say of their listing; `null` for nothing. */
   meaning: DerivedStep | null
   /** Most rows of a segment. */
   rows: number
 }
 
+/** The distinct ones, one per column. */
+export function pathsOf(filters: Iterable<Filter>): Path[] {
+  return [...new Map(Array.from(filters, ({ compiled }) => [pathKey(compiled), compiled])).values()]
+}
+
 export function segmentPlan(paths: readonly Path[], rows: number): SegmentPlan {
   const [step] = paths.find(([first]) => first?.kind === 'derived') ?? []
-  return { paths, rows, meaning: step?.kind === 'derived' ? { ...step, field: MEANING } : null }
+  const columns = new Map(paths.map((path, n) => [pathKey(path), n]))
+  return { paths, columns, rows, meaning: step?.kind === 'derived' ? { ...step, field: MEANING } : null }
 }
 
 /** Values and rows per step: about a ms. */
 export const STEP = 4096
 /** Of a merged segment: bounds the work of one column, and the memory of a merge. */
 export const MAX_VALUES = 2_000_000
+
+type GivenParts = {
+  /** The name of its source, by whose words derived values are made. Default: that of the plan. */
+  source?: string | undefined
+  /** What is kept. Default: a copy of the bytes. */
+  text?: Uint8Array
+  /** Default: what is read. */
+  rowValues?: RowValues
+}
 
 /** Builds a segment, such as on another thread. */
 export class SegmentBuilder {
@@ -46,6 +64,8 @@ export class SegmentBuilder {
   readonly #meaningOf: Uint16Array
   readonly #terms = new Map<string, number>()
   readonly #termsOf: Uint16Array
+  readonly #origins = new Map<Origin | undefined, number>([[undefined, 0]])
+  readonly #originOf: Uint16Array
   #values = 0
 
   /** @param reader of the plan */
@@ -62,6 +82,7 @@ export class SegmentBuilder {
     this.#chunkOf = new Uint16Array(rows)
     this.#meaningOf = new Uint16Array(rows)
     this.#termsOf = new Uint16Array(rows)
+    this.#originOf = new Uint16Array(rows)
     this.#starts = new Uint16Array(rows)
     this.#lengths = new Uint32Array(rows)
   }
@@ -75,17 +96,16 @@ export class SegmentBuilder {
   }
 
   /**
-   * Keeps `text`, else a copy of the bytes; reads them unless it is given their values. Ids are new, and rows come oldest
-   * first. @throws SyntaxError for some invalid JSON; RangeError for another order or too many rows
+   * Rows come oldest first, and equally placed ones are of different sources. @throws SyntaxError for some invalid JSON; RangeError
+   * for another order or too many rows
    */
-  add(
-    { listingId, publisherId, status, createdAt, bytes }: IndexEntry,
-    text: Uint8Array = this.#texts.add(bytes),
-    { count, paths, values, prices, meaning }: RowValues = this.#reader.read(bytes),
-  ): void {
+  add(entry: IndexEntry, given: GivenParts = {}): void {
+    const { listingId, publisherId, status, createdAt, bytes, origin } = entry
+    const { source, text = this.#texts.add(bytes), rowValues = this.#reader.read(bytes, source) } = given
+    const { count, paths, values, prices, meaning } = rowValues
     const slot = this.size
     if (slot === this.#most) throw new RangeError('the segment is full')
-    if (slot > 0 && comparePlaces({ listingId, createdAt }, this.#placeOf(slot - 1)) <= 0)
+    if (slot > 0 && comparePlaces({ listingId, createdAt }, this.#placeOf(slot - 1)) < 0)
       throw new RangeError('the rows of a segment come oldest first')
     this.#listingIds.push(listingId)
     this.#createdAt[slot] = createdAt
@@ -98,6 +118,7 @@ export class SegmentBuilder {
     this.#values += count
     this.#meaningOf[slot] = numberOf(this.#meanings, meaning)
     this.#termsOf[slot] = numberOf(this.#terms, prices.terms)
+    this.#originOf[slot] = numberOf(this.#origins, origin)
     this.#prices.add(slot, prices)
     for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
   }
@@ -133,6 +154,8 @@ export class SegmentBuilder {
       meaningOf: this.#meaningOf.slice(0, size),
       terms: [...this.#terms.keys()],
       termsOf: this.#termsOf.slice(0, size),
+      origins: [...this.#origins.keys()],
+      originOf: this.#originOf.slice(0, size),
       columns,
       publishers: this.#publishers.finish(size),
       prices,
@@ -149,38 +172,34 @@ export class SegmentBuilder {
   }
 }
 
+/** Segments of entries, the oldest first and of one source, in steps of some ms. Each is adopted before the next. */
+export function* loadSegments(
+  plan: SegmentPlan,
+  entries: readonly IndexEntry[],
+  adopt: (data: SegmentData) => Generator<void>,
+  source?: string,
+): Generator<unknown, void> {
+  let builder = new SegmentBuilder(plan)
+  let read = 0
+  for (const [n, entry] of entries.entries()) {
+    builder.add(entry, { source })
+    read += entry.bytes.length
+    if (read > BYTES_PER_STEP) {
+      yield
+      read = 0
+    }
+    const isLast = n === entries.length - 1
+    if (!isLast && builder.size < plan.rows && builder.values < MAX_VALUES) continue
+    yield* adopt(yield* builder.finish())
+    builder = new SegmentBuilder(plan)
+  }
+}
+
+/** About 2 ms. */
+const BYTES_PER_STEP = 256 * 1024
+
 function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {
   const number = numbers.get(key) ?? numbers.size
   numbers.set(key, number)
   return number
-}
-
-type MergedRow = { source: Segment; slot: number }
-
-/**
- * Builds one segment of the live rows of several, in steps as `finish` of a builder; `null` without one. `rows` of the
- * segment: some may have been deleted meanwhile.
- */
-export function* mergeSegments(
-  sources: readonly Segment[],
-  plan: SegmentPlan,
-  reader: DocumentReader,
-): Generator<number, { data: SegmentData; rows: readonly MergedRow[] } | null> {
-  const rows: MergedRow[] = []
-  const live = sources.map((source) => {
-    return { rows: source, slots: source.live, count: source.liveCount, hidden: 0 }
-  })
-  for (const { rows: source, slot } of newestFirst(live)) {
-    rows.push({ source, slot })
-    yield 1
-  }
-  if (rows.length === 0) return null
-  const builder = new SegmentBuilder({ ...plan, rows: rows.length }, reader)
-  for (const { source, slot } of rows.reverse()) {
-    const before = builder.values
-    const entry = source.entry(slot)
-    builder.add(entry, source.holdsDeadText ? undefined : entry.bytes)
-    yield 1 + builder.values - before
-  }
-  return { data: yield* builder.finish(), rows }
 }

@@ -1,21 +1,29 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
+import type { Origin } from '../domain/source/item.ts'
 import type { Micros } from '../domain/timestamp.ts'
+import type { Filter } from '../filter-spec/filter.ts'
+import { pathKey } from '../filter-spec/path.ts'
 import { type Bitset, bitset, clearBit, hasBit, setBit } from './bitset.ts'
 import { Column, type ColumnData } from './column.ts'
 import { PriceColumns, type PriceData } from './price-columns.ts'
 
-/** What a listing is ordered by. */
-export type Place = { createdAt: Micros; listingId: string }
+/** What a row is ordered by. `listingId`: its key, which may have more behind a line feed. `source`: its name. */
+export type Place = { createdAt: Micros; listingId: string; source?: string | undefined }
 
 /** Negative when `a` is older. Readers see the reverse; ids compare by UTF-16 code units, lower first. */
 export const comparePlaces = (a: Place, b: Place): number =>
-  a.createdAt - b.createdAt || (a.listingId === b.listingId ? 0 : a.listingId < b.listingId ? 1 : -1)
+  a.createdAt - b.createdAt || compareTexts(b.listingId, a.listingId) || compareTexts(b.source, a.source)
 
-export type IndexEntry = Place & {
+const compareTexts = (a: string | undefined, b: string | undefined): number =>
+  a === b || a === undefined || b === undefined ? 0 : a < b ? -1 : 1
+
+export type IndexEntry = Pick<Place, 'createdAt' | 'listingId'> & {
   publisherId: number
   status: ListingStatus
   /** As served: JSON in UTF-8. */
   bytes: Uint8Array
+  /** What a gateway reports about it. Rows share equal ones. */
+  origin?: Origin | undefined
   /** JSON members that a gateway adds; made by the index. */
   meaning?: string
   /** As of `RowPrices`; made by the index. */
@@ -43,6 +51,9 @@ export type SegmentData = {
   /** As the meanings. */
   terms: readonly string[]
   termsOf: Uint16Array
+  /** As the meanings. */
+  origins: readonly (Origin | undefined)[]
+  originOf: Uint16Array
   /** One per path of the vocabulary. */
   columns: readonly ColumnData[]
   publishers: ColumnData
@@ -54,25 +65,62 @@ export type SegmentData = {
 /** Bytes that a segment may hold beyond twice those of its live rows. */
 const SPARE_BYTES = 1024 * 1024
 
+/** What rows are, besides their columns. */
+export type Rows = {
+  readonly size: number
+  keyOf: (slot: number) => string
+  laneOf: (slot: number) => number
+  publisherIdOf: (slot: number) => number
+  lengthOf: (slot: number) => number
+  entry: (slot: number) => IndexEntry
+}
+
+export type RowPlace = { rows: Rows; slot: number }
+
+export type SegmentOptions = {
+  /** By the plan that it was built with, the number of each column. */
+  columns: ReadonlyMap<string, number>
+  /** Per row. */
+  lanes: Uint16Array
+  /** By lane, as of when its rows were ordered. */
+  sourceNames: ReadonlyMap<number, string | undefined>
+  /** Its rows exist once they are revived. Default: at once. */
+  isEmpty?: boolean
+  /** Of a part of the tail: where its rows are in the tail. */
+  tailSlots?: Uint16Array
+}
+
 /** Immutable but for its live bits. */
-export class Segment {
+export class Segment implements Rows {
   readonly number: number
   readonly size: number
   readonly live: Bitset
+  readonly lanes: Uint16Array
+  readonly tailSlots: Uint16Array | undefined
+  /** Of all rows, dead ones among them. */
+  readonly lanesInUse: ReadonlySet<number>
+  /** Live rows. */
+  readonly countByLane = new Map<number, number>()
+  /** Raised with every change of a live bit. */
+  version = 0
   readonly values: number
   readonly liveByStatus: Readonly<Record<ListingStatus, Bitset>>
   readonly counts: Record<ListingStatus, number> = { open: 0, closed: 0, expired: 0 }
   readonly columns: readonly Column[]
   readonly publishers: Column
   readonly prices: PriceColumns
-  /** For the matches of the latest query. */
+  /** For the matches of the latest query, and those that better copies hide. */
   readonly matches: Bitset
+  readonly hiddenMatches: Bitset
   readonly #data: SegmentData
+  readonly #columnNumbers: SegmentOptions['columns']
+  readonly #sourceNames: SegmentOptions['sourceNames']
   #liveBytes = 0
   #heldBytes = 0
 
   /** Takes ownership of the data, which has one row or more. */
-  constructor(number: number, data: SegmentData) {
+  constructor(number: number, data: SegmentData, options: SegmentOptions) {
+    const { columns, lanes, sourceNames, isEmpty = false, tailSlots } = options
     const size = data.listingIds.length
     this.number = number
     this.size = size
@@ -81,16 +129,16 @@ export class Segment {
     this.columns = data.columns.map((column) => new Column(size, column))
     this.publishers = new Column(size, data.publishers)
     this.prices = new PriceColumns(data.prices)
+    this.#columnNumbers = columns
+    this.lanes = lanes
+    this.lanesInUse = new Set(lanes)
+    this.#sourceNames = sourceNames
+    this.tailSlots = tailSlots
     this.matches = bitset(size)
+    this.hiddenMatches = bitset(size)
     this.live = bitset(size)
     this.liveByStatus = { open: bitset(size), closed: bitset(size), expired: bitset(size) }
-    for (let slot = 0; slot < size; slot++) {
-      const status = this.#statusOf(slot)
-      setBit(this.live, slot)
-      setBit(this.liveByStatus[status], slot)
-      this.counts[status]++
-      this.#liveBytes += data.lengths[slot]!
-    }
+    if (!isEmpty) for (let slot = 0; slot < size; slot++) this.revive(slot)
     for (const { byteLength } of data.chunks) this.#heldBytes += byteLength
   }
 
@@ -111,12 +159,38 @@ export class Segment {
     return this.createdAtOf(this.size - 1)
   }
 
+  /** `undefined` where the segment was built without the path. */
+  columnOf({ compiled }: Filter): Column | undefined {
+    const number = this.#columnNumbers.get(pathKey(compiled))
+    return number === undefined ? undefined : this.columns[number]
+  }
+
+  isBuiltWith(columns: SegmentOptions['columns']): boolean {
+    return this.#columnNumbers === columns
+  }
+
+  revive(slot: number): void {
+    const status = this.statusOf(slot)
+    setBit(this.live, slot)
+    setBit(this.liveByStatus[status], slot)
+    this.#count(slot, status, 1)
+  }
+
   delete(slot: number): void {
-    const status = this.#statusOf(slot)
+    const status = this.statusOf(slot)
     clearBit(this.live, slot)
     clearBit(this.liveByStatus[status], slot)
-    this.counts[status]--
-    this.#liveBytes -= this.#data.lengths[slot]!
+    this.#count(slot, status, -1)
+  }
+
+  #count(slot: number, status: ListingStatus, change: 1 | -1): void {
+    const lane = this.lanes[slot]!
+    this.counts[status] += change
+    const count = (this.countByLane.get(lane) ?? 0) + change
+    if (count === 0) this.countByLane.delete(lane)
+    else this.countByLane.set(lane, count)
+    this.#liveBytes += change * this.#data.lengths[slot]!
+    this.version++
   }
 
   isLive(slot: number): boolean {
@@ -127,7 +201,7 @@ export class Segment {
     return this.#data.createdAt[slot]!
   }
 
-  listingIdOf(slot: number): string {
+  keyOf(slot: number): string {
     return this.#data.listingIds[slot]!
   }
 
@@ -135,25 +209,39 @@ export class Segment {
     return this.#data.publisherIds[slot]!
   }
 
+  laneOf(slot: number): number {
+    return this.lanes[slot]!
+  }
+
+  lengthOf(slot: number): number {
+    return this.#data.lengths[slot]!
+  }
+
+  sourceOf(slot: number): string | undefined {
+    return this.#sourceNames.get(this.lanes[slot]!)
+  }
+
   placeAt(slot: number): Place {
-    return { createdAt: this.createdAtOf(slot), listingId: this.listingIdOf(slot) }
+    return { createdAt: this.createdAtOf(slot), listingId: this.keyOf(slot), source: this.sourceOf(slot) }
   }
 
   /** Its `bytes` are a view that stays valid. */
   entry(slot: number): IndexEntry {
     const { chunks, chunkOf, starts, lengths, meanings, meaningOf, terms, termsOf } = this.#data
+    const origin = this.#data.origins[this.#data.originOf[slot]!]
     return {
-      listingId: this.listingIdOf(slot),
+      listingId: this.keyOf(slot),
       publisherId: this.publisherIdOf(slot),
       createdAt: this.createdAtOf(slot),
       bytes: chunks[chunkOf[slot]!]!.subarray(starts[slot]!, starts[slot]! + lengths[slot]!),
-      status: this.#statusOf(slot),
+      status: this.statusOf(slot),
       meaning: meanings[meaningOf[slot]!]!,
       terms: terms[termsOf[slot]!]!,
+      ...(origin && { origin }),
     }
   }
 
-  #statusOf(slot: number): ListingStatus {
+  statusOf(slot: number): ListingStatus {
     return LISTING_STATUSES[this.#data.statuses[slot]!]!
   }
 }

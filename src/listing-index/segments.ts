@@ -1,156 +1,250 @@
-import { type Bitset, bitset, setBit } from './bitset.ts'
-import type { DocumentReader, RowValues } from './document-reader.ts'
-import { comparePlaces, type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
-import { MAX_VALUES, mergeSegments, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
+import { listingIdOf } from './copy.ts'
+import { DocumentReader } from './document-reader.ts'
+import { Groups } from './groups.ts'
+import { mergeSegments, type SegmentSizes, segmentsToMerge } from './merge-segments.ts'
+import {
+  type IndexEntry,
+  MAX_SEGMENT_ROWS,
+  type RowPlace,
+  Segment,
+  type SegmentData,
+  type SegmentOptions,
+} from './segment.ts'
+import { type SegmentPlan, STEP } from './segment-builder.ts'
+import { Tail } from './tail.ts'
 import { TextStore } from './text-store.ts'
 
-export type SegmentSizes = {
-  /** Rows with which the tail is sealed. */
-  tail: number
-  /** Most rows of a segment. */
-  segment: number
-  /** Values or rows per step of a merge. */
-  step: number
-  /** Most steps in one turn of the event loop. Default: one with each change. */
-  stepsPerTurn?: number
+/** What follows rows, in the turn of each change. */
+export type RowListener = {
+  /** Before rows of these listings change. */
+  changing: (listingIds: readonly string[]) => void
+  came: (row: RowPlace) => void
+  /** Before the row goes. */
+  leaves: (row: RowPlace) => void
+  /** After rows of these listings have changed. `rows`: those that came. */
+  changed: (listingIds: readonly string[], rows: readonly RowPlace[]) => void
+  /** The segment has the rows of `from`, each at the place of its number. */
+  moved: (segment: Segment, from: readonly RowPlace[]) => void
 }
 
-/** So many segments of similar size are merged. */
-const FAN_IN = 4
 /** The tail is sealed earlier where its rows have many values. */
 const MAX_TAIL_VALUES = 16_384
 /** With so many beside full segments, merges go on whatever a turn takes. */
 const MAX_SMALL_SEGMENTS = 32
 
+type SegmentsOptions = {
+  plan: SegmentPlan
+  sizes: SegmentSizes
+  sourceNameOf: (lane: number) => string | undefined
+  listener: RowListener
+}
+
 /**
- * Sealed segments, in which deleted rows are dead, a tail of the latest rows, and the location of each listing.
+ * Sealed segments, in which deleted rows are dead, a tail of the latest rows, and the locations of the rows of each listing.
  * A change does one step of a merge, a few in one turn, so segments never pile up and no turn takes long.
  */
 export class Segments {
-  readonly #plan: SegmentPlan
-  readonly #reader: DocumentReader
+  readonly #options: SegmentsOptions
   readonly #sizes: SegmentSizes
   readonly #texts = new TextStore()
-  readonly #tail = new Map<string, TailRow>()
-  #tailValues = 0
-  /** The tail as it is, for queries; `null` until one asks. */
-  #tailSegment: Segment | null = null
+  readonly #groups = new Groups()
+  #plan: SegmentPlan
+  #reader: DocumentReader
+  #tail: Tail
   /** The ones with the newest rows first. */
   #sealed: Segment[] = []
-  /** Segment number and slot in one number: there is one for every listing. */
-  readonly #locations = new Map<string, number>()
+  /** Rows of these are still to be located. */
+  readonly #adopted = new Set<Segment>()
   readonly #byNumber = new Map<number, Segment>()
   #merge: Generator<number, void> | null = null
   #stepsInTurn = 0
   #isSettled = true
 
-  /** @param reader of the plan's paths */
-  constructor(plan: SegmentPlan, reader: DocumentReader, sizes: SegmentSizes) {
-    this.#plan = plan
-    this.#reader = reader
-    this.#sizes = sizes
+  constructor(options: SegmentsOptions) {
+    this.#options = options
+    this.#sizes = options.sizes
+    this.#plan = options.plan
+    this.#reader = new DocumentReader(this.#plan)
+    this.#tail = this.#newTail()
+  }
+
+  get plan(): SegmentPlan {
+    return this.#plan
   }
 
   /** The rows of the tail, then the segments with the newest rows first. */
   get all(): readonly Segment[] {
-    if (this.#tail.size === 0) return this.#sealed
-    this.#tailSegment ??= new Segment(IN_TAIL, this.#buildTail())
-    return [this.#tailSegment, ...this.#sealed]
+    const inTail = this.#tail.segments
+    return inTail.length === 0 ? this.#sealed : [...inTail, ...this.#sealed]
   }
 
+  get tail(): Tail {
+    return this.#tail
+  }
+
+  /** Rows. */
   get size(): number {
-    return this.#locations.size
+    return this.#groups.size
   }
 
-  get ids(): Iterable<string> {
-    return this.#locations.keys()
+  /** As of `Groups`. */
+  shared(): Generator<string> {
+    return this.#groups.shared()
   }
 
-  get(listingId: string): IndexEntry | undefined {
-    const location = this.#locations.get(listingId)
-    if (location === undefined) return undefined
-    if (location === IN_TAIL) return this.#tail.get(listingId)!.entry
-    const { segment, slot } = this.#resolve(location)
-    return segment.entry(slot)
+  rowsOf(listingId: string): readonly RowPlace[] {
+    return this.#groups.of(listingId).map((location) => this.#resolve(location))
   }
 
-  /** Rows of these ids. Reads of rows in the tail go over all of it. */
-  slotsOf(listingIds: ReadonlySet<string>): Map<Segment, Bitset> {
-    const slotsOf = new Map<Segment, Bitset>()
-    const add = (segment: Segment, slot: number): void => {
-      const slots = slotsOf.get(segment) ?? bitset(segment.size)
-      setBit(slots, slot)
-      slotsOf.set(segment, slots)
+  /** The row of that key in one of the lanes. */
+  find(key: string, lanes: readonly number[]): RowPlace | undefined {
+    const locations = this.#groups.of(listingIdOf(key))
+    for (const location of locations) {
+      const row = this.#resolve(location)
+      if (lanes.includes(row.rows.laneOf(row.slot)) && row.rows.keyOf(row.slot) === key) return row
     }
-    for (const listingId of listingIds) {
-      const location = this.#locations.get(listingId)
-      if (location === undefined || location === IN_TAIL) continue
-      const { segment, slot } = this.#resolve(location)
-      add(segment, slot)
-    }
-    const [tail] = this.all
-    if (tail?.number === IN_TAIL)
-      for (let slot = 0; slot < tail.size; slot++) if (listingIds.has(tail.listingIdOf(slot))) add(tail, slot)
-    return slotsOf
+    return undefined
   }
 
-  /** @throws SyntaxError for some invalid JSON, before any change */
-  put(entry: IndexEntry): void {
-    const { count, paths, values, ...about } = this.#reader.read(entry.bytes)
-    // The next listing overwrites them.
-    const rowValues = { count, paths: paths.slice(0, count), values: values.slice(0, count), ...about }
-    this.#delete(entry.listingId)
-    const bytes = this.#texts.add(entry.bytes)
-    this.#tail.set(entry.listingId, { entry: { ...entry, bytes }, rowValues })
-    this.#tailValues += count
-    this.#tailSegment = null
-    this.#locations.set(entry.listingId, IN_TAIL)
-    if (this.#tail.size >= this.#sizes.tail || this.#tailValues >= MAX_TAIL_VALUES) this.#seal()
+  /**
+   * Inserts the row, or replaces the one of its key in one of the source's lanes. @throws SyntaxError for some invalid
+   * JSON, before any change
+   */
+  put(entry: IndexEntry, lane: number, ofSource: readonly number[]): void {
+    const { listener } = this.#options
+    const values = this.#reader.read(entry.bytes, this.#options.sourceNameOf(lane))
+    const listingId = listingIdOf(entry.listingId)
+    listener.changing([listingId])
+    this.#deleteKey(entry.listingId, ofSource)
+    const slot = this.#tail.add(entry, lane, values)
+    this.#groups.add(listingId, inTail(slot))
+    const row = { rows: this.#tail, slot }
+    listener.came(row)
+    listener.changed([listingId], [row])
+    if (this.#tail.isFull || this.#tail.values >= MAX_TAIL_VALUES) this.#seal()
     this.#mergeOn()
   }
 
-  remove(listingId: string): boolean {
-    if (!this.#delete(listingId)) return false
-    this.#locations.delete(listingId)
+  remove(key: string, ofSource: readonly number[]): boolean {
+    const { listener } = this.#options
+    if (this.find(key, ofSource) === undefined) return false
+    const listingIds = [listingIdOf(key)]
+    listener.changing(listingIds)
+    this.#deleteKey(key, ofSource)
+    listener.changed(listingIds, [])
     this.#mergeOn()
     return true
   }
 
-  /** Adopts a segment in steps. */
-  *adopt(data: SegmentData): Generator<void> {
-    const segment = this.#append(data)
-    for (const [slot, listingId] of data.listingIds.entries()) {
-      if (slot % STEP === STEP - 1) yield
-      this.#delete(listingId)
-      this.#locate(listingId, segment, slot)
+  /** Adopts a segment of one source in steps, each of which brings some rows. @param lanes of its rows */
+  *adopt(
+    data: SegmentData,
+    lanes: Uint16Array,
+    ofSource: readonly number[],
+    plan = this.#plan,
+  ): Generator<void> {
+    const { listener } = this.#options
+    const sourceNames = this.#sourceNames(lanes)
+    const segment = this.#append(data, { plan, lanes, sourceNames, isEmpty: true })
+    this.#adopted.add(segment)
+    for (let from = 0; from < segment.size; from += STEP) {
+      if (from > 0) yield
+      const rows: RowPlace[] = []
+      for (let slot = from; slot < Math.min(from + STEP, segment.size); slot++)
+        rows.push({ rows: segment, slot })
+      const listingIds = rows.map(({ slot }) => listingIdOf(segment.keyOf(slot)))
+      listener.changing(listingIds)
+      for (const [n, row] of rows.entries()) {
+        this.#deleteKey(segment.keyOf(row.slot), ofSource)
+        this.#groups.add(listingIds[n]!, locationIn(segment, row.slot))
+        segment.revive(row.slot)
+        listener.came(row)
+      }
+      // A key may come twice.
+      listener.changed(
+        listingIds,
+        rows.filter(({ slot }) => segment.isLive(slot)),
+      )
+      this.#mergeOn(rows.length)
+    }
+    this.#adopted.delete(segment)
+    this.#isSettled = false
+    this.#mergeOn()
+  }
+
+  /** Removes the rows of these lanes in steps. */
+  *removeAll(ofSource: readonly number[]): Generator<void> {
+    const { listener } = this.#options
+    for (const segment of [...this.all]) {
+      const { lanes, size } = segment
+      for (let from = 0; from < size; from += STEP) {
+        const keys: string[] = []
+        for (let slot = from; slot < Math.min(from + STEP, size); slot++)
+          if (ofSource.includes(lanes[slot]!) && segment.isLive(slot)) keys.push(segment.keyOf(slot))
+        if (keys.length === 0) continue
+        const listingIds = keys.map(listingIdOf)
+        listener.changing(listingIds)
+        for (const key of keys) this.#deleteKey(key, ofSource)
+        listener.changed(listingIds, [])
+        yield
+      }
+    }
+    this.#mergeOn()
+  }
+
+  /** Builds segments from now on with these paths. */
+  replan(plan: SegmentPlan): void {
+    if (this.#tail.slots.length > 0) this.#seal()
+    this.#plan = plan
+    this.#reader = new DocumentReader(plan)
+    this.#tail = this.#newTail()
+    this.#isSettled = false
+  }
+
+  /** Builds the segments of earlier plans again, in steps. */
+  *rebuild(): Generator<void> {
+    while (this.#outdated() !== undefined) {
+      this.#mergeStep()
+      yield
     }
   }
 
-  #delete(listingId: string): boolean {
-    const location = this.#locations.get(listingId)
-    if (location === undefined) return false
-    if (location === IN_TAIL) this.#removeFromTail(listingId)
-    else {
-      const { segment, slot } = this.#resolve(location)
-      segment.delete(slot)
-      if (segment.isWasteful) this.#isSettled = false
-    }
-    return true
+  #outdated(): Segment | undefined {
+    return this.#sealed.find((one) => !one.isBuiltWith(this.#plan.columns) && !this.#adopted.has(one))
   }
 
-  #resolve(location: number): { segment: Segment; slot: number } {
+  #newTail(): Tail {
+    const { sourceNameOf, sizes } = this.#options
+    return new Tail(sizes.tail, { plan: this.#plan, reader: this.#reader, texts: this.#texts, sourceNameOf })
+  }
+
+  #sourceNames(lanes: Iterable<number>): ReadonlyMap<number, string | undefined> {
+    return new Map(new Set(lanes).values().map((lane) => [lane, this.#options.sourceNameOf(lane)]))
+  }
+
+  #deleteKey(key: string, ofSource: readonly number[]): void {
+    const row = this.find(key, ofSource)
+    if (row === undefined) return
+    const { rows, slot } = row
+    this.#options.listener.leaves(row)
+    this.#groups.remove(listingIdOf(key), rows instanceof Segment ? locationIn(rows, slot) : inTail(slot))
+    if (rows instanceof Tail) rows.delete(slot)
+    else if (rows instanceof Segment) {
+      rows.delete(slot)
+      if (rows.isWasteful) this.#isSettled = false
+    }
+  }
+
+  #resolve(location: number): RowPlace {
+    if (location < 0) return { rows: this.#tail, slot: -1 - location }
     const slot = location % MAX_SEGMENT_ROWS
-    return { segment: this.#byNumber.get((location - slot) / MAX_SEGMENT_ROWS)!, slot }
+    return { rows: this.#byNumber.get((location - slot) / MAX_SEGMENT_ROWS)!, slot }
   }
 
-  #locate(listingId: string, segment: Segment, slot: number): void {
-    this.#locations.set(listingId, segment.number * MAX_SEGMENT_ROWS + slot)
-  }
-
-  #append(data: SegmentData): Segment {
+  #append(data: SegmentData, { plan = this.#plan, ...options }: AppendOptions): Segment {
     let number = 0
     while (this.#byNumber.has(number)) number++
-    const segment = new Segment(number, data)
+    const segment = new Segment(number, data, { columns: plan.columns, ...options })
     this.#byNumber.set(number, segment)
     this.#sealed.push(segment)
     this.#sealed.sort((a, b) => b.newest - a.newest)
@@ -158,31 +252,29 @@ export class Segments {
     return segment
   }
 
-  #removeFromTail(listingId: string): void {
-    this.#tailValues -= this.#tail.get(listingId)!.rowValues.count
-    this.#tail.delete(listingId)
-    this.#tailSegment = null
-  }
-
   #seal(): void {
-    const segment = this.#append(this.#buildTail())
-    for (let slot = 0; slot < segment.size; slot++) this.#locate(segment.listingIdOf(slot), segment, slot)
-    this.#tail.clear()
-    this.#tailValues = 0
-    this.#tailSegment = null
+    const tail = this.#tail
+    const { data, lanes, slots } = tail.seal()
+    this.#tail = this.#newTail()
+    const segment = this.#append(data, { lanes, sourceNames: this.#sourceNames(lanes) })
+    for (const [n, slot] of slots.entries())
+      this.#groups.move(listingIdOf(segment.keyOf(n)), inTail(slot), locationIn(segment, n))
+    this.#options.listener.moved(
+      segment,
+      slots.map((slot) => ({ rows: tail, slot })),
+    )
   }
 
-  #buildTail(): SegmentData {
-    const builder = new SegmentBuilder({ ...this.#plan, rows: this.#tail.size }, this.#reader)
-    const rows = [...this.#tail.values()].sort((a, b) => comparePlaces(a.entry, b.entry))
-    for (const { entry, rowValues } of rows) builder.add(entry, entry.bytes, rowValues)
-    return builder.build()
+  /** After so many rows have come. */
+  #mergeOn(rows = 1): void {
+    for (let n = 0; n < rows && !this.#isSettled && !this.#isTurnSpent(); n++) this.#mergeStep()
   }
 
-  #mergeOn(): void {
-    if (this.#isTurnSpent()) return
+  #mergeStep(): void {
     if (this.#merge === null && !this.#isSettled) {
-      const sources = segmentsToMerge(this.#sealed, this.#sizes)
+      const candidates = this.#sealed.filter((segment) => !this.#adopted.has(segment))
+      const outdated = this.#outdated()
+      const sources = segmentsToMerge(candidates, this.#sizes) ?? (outdated && [outdated]) ?? null
       if (sources === null) this.#isSettled = true
       else this.#merge = this.#mergeAll(sources)
     }
@@ -207,47 +299,27 @@ export class Segments {
 
   /** Queries see the sources until all is built, and then the merged segment. */
   *#mergeAll(sources: readonly Segment[]): Generator<number, void> {
-    const built = yield* mergeSegments(sources, this.#plan, this.#reader)
+    const plan = this.#plan
+    // A source may be removed meanwhile.
+    const sourceNames = this.#sourceNames(sources.flatMap(({ countByLane }) => [...countByLane.keys()]))
+    const built = yield* mergeSegments(sources, plan, this.#reader)
     this.#sealed = this.#sealed.filter((segment) => !sources.includes(segment))
     if (built !== null) {
-      const merged = this.#append(built.data)
+      const { data, from } = built
+      const lanes = Uint16Array.from(from, ({ rows, slot }) => rows.laneOf(slot))
+      const merged = this.#append(data, { plan, lanes, sourceNames })
       // At once: some ms for the largest segment.
-      for (const [n, { source, slot }] of built.rows.entries())
-        if (source.isLive(slot)) this.#locate(merged.listingIdOf(n), merged, n)
+      for (const [n, { rows, slot }] of from.entries())
+        if (rows.isLive(slot))
+          this.#groups.move(listingIdOf(merged.keyOf(n)), locationIn(rows, slot), locationIn(merged, n))
         else merged.delete(n)
+      this.#options.listener.moved(merged, from)
     }
     for (const { number } of sources) this.#byNumber.delete(number)
   }
 }
 
-export const IN_TAIL = -1
+type AppendOptions = Omit<SegmentOptions, 'columns'> & { plan?: SegmentPlan }
 
-type TailRow = { entry: IndexEntry; rowValues: RowValues }
-
-/** A wasteful segment, or several of similar size that fit one. */
-function segmentsToMerge(segments: readonly Segment[], sizes: SegmentSizes): Segment[] | null {
-  const wasteful = segments.find((segment) => segment.isWasteful)
-  if (wasteful !== undefined) return [wasteful]
-  let least = 0
-  for (let most = sizes.tail * FAN_IN; least < sizes.segment; most *= FAN_IN) {
-    const similar = segments
-      .filter(({ liveCount }) => liveCount >= least && liveCount < Math.min(most, sizes.segment))
-      .sort((a, b) => a.liveCount - b.liveCount)
-    const fitting = similar.slice(0, fitCount(similar, sizes.segment))
-    if (similar.length >= FAN_IN && fitting.length > 1) return fitting
-    least = most
-  }
-  return null
-}
-
-/** How many of them, at most `FAN_IN`, have no more than `most` live rows and `MAX_VALUES`. */
-function fitCount(segments: readonly Segment[], most: number): number {
-  let rows = 0
-  let total = 0
-  const tooMany = segments.findIndex(({ liveCount, values }, n) => {
-    rows += liveCount
-    total += values
-    return n === FAN_IN || rows > most || total > MAX_VALUES
-  })
-  return tooMany === -1 ? segments.length : tooMany
-}
+const locationIn = ({ number }: Segment, slot: number): number => number * MAX_SEGMENT_ROWS + slot
+const inTail = (slot: number): number => -1 - slot

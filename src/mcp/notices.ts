@@ -6,15 +6,16 @@ import type { Completeness } from '../gateway/market-parts.ts'
 import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
 import { at, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
 import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
-import { describeAnswered } from '../wire/describe-answered.ts'
+import { describeAnswered, oldestReading } from '../wire/describe-answered.ts'
 import { describeMissing } from '../wire/describe-missing.ts'
 import type { SourceNote } from '../wire/source.ts'
 import { quoted } from './quoted.ts'
 
 /** Completeness in words for an agent, with the age of the oldest reading. Holds names and reasons, never text of a listing. */
-export function describeCompleteness({ complete, sources }: Completeness): string {
+export function describeCompleteness({ complete, sources, sourcesCounted }: Completeness): string {
   const stale = sources.flatMap(describeStale)
-  const oldest = describeOldest(sources)
+  const age = oldestReading(sources, sourcesCounted)
+  const oldest = age === null ? null : formatAge(age)
   if (!complete)
     return [
       `INCOMPLETE: ${missingOf(sources)}. More may exist there: do not conclude from this answer that nothing else does.`,
@@ -23,14 +24,9 @@ export function describeCompleteness({ complete, sources }: Completeness): strin
     ].join(' ')
   const answered =
     stale.length === 0
-      ? `Complete: ${describeAnswered(sources)}`
+      ? `Complete: ${describeAnswered(sources, sourcesCounted)}`
       : `Nothing missing, but not all live: ${stale.join(' ').replace(/\.$/, '')}`
   return `${answered}${oldest === null ? '' : `, oldest reading ${oldest}`}.`
-}
-
-function describeOldest(sources: readonly SourceNote[]): string | null {
-  const ages = sources.flatMap(({ age_seconds: age }) => (typeof age === 'number' ? [age] : []))
-  return ages.length === 0 ? null : formatAge(Math.max(...ages))
 }
 
 /** @param listing with `_meta` */

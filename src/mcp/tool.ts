@@ -121,13 +121,23 @@ export function renderValue(filter: string, value: string): string {
 
 const MAX_VALUE = 64
 
-/** `"H200" 22, "H100" 18, 9 others`. */
+/** `5`, or `at least 5` while a source is not counted. */
+export const renderCount = (count: string | number, isLeast: true | undefined): string =>
+  isLeast === true ? `at least ${count}` : `${count}`
+
+/** `"H200" 22, "H100" 18, 9 others`. A known value that was not seen is left out. */
 export function renderValues(
   filter: string,
   facet: Pick<FacetJson, 'values' | 'other'>,
   most: number,
 ): string {
-  const { values, other } = topValues(facet, most)
-  const shown = values.map(({ value, count }) => `${renderValue(filter, value)} ${count}`)
+  const { values, other } = topValues(seen(facet), most)
+  const shown = values.map(
+    ({ value, count, at_least }) => `${renderValue(filter, value)} ${renderCount(count, at_least)}`,
+  )
   return [...shown, ...(other === 0 ? [] : [`${other} others`])].join(', ')
+}
+
+export function seen<Facet extends Pick<FacetJson, 'values'>>(facet: Facet): Facet {
+  return { ...facet, values: facet.values.filter(({ count }) => count > 0) }
 }

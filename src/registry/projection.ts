@@ -2,16 +2,11 @@ import type { ApiKey } from '../domain/api-key.ts'
 import type { Block } from '../domain/block.ts'
 import { Emitter } from '../domain/emitter.ts'
 import { type ListingRecord, renderListing, rowHead } from '../domain/listing.ts'
-import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { identitiesOf, type Publisher, type PublisherIdentity } from '../domain/publisher.ts'
-import { randomId } from '../domain/random-id.ts'
-import type { HeldCopy } from '../domain/source/held.ts'
-import { HeldChanges } from '../domain/source/held-changes.ts'
-import type { Item } from '../domain/source/reading.ts'
 import { inTurns } from '../domain/turns.ts'
-import type { Filter } from '../filter-spec/filter.ts'
 import { JsonScanner } from '../json/scanner.ts'
-import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
+import type { Copy } from '../listing-index/copy.ts'
+import type { CopyIndex } from '../listing-index/copy-index.ts'
 import { publisherOf, readPublisher } from '../signing/principal.ts'
 import type { Change } from '../store/commands.ts'
 import type { Tables } from '../vocabulary/meaning.ts'
@@ -19,10 +14,9 @@ import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SegmentSettings } from './load/build-segment.ts'
 
 export class Projection {
-  readonly id = randomId()
-  readonly listings: ListingIndex
-  /** Of its listings, and of what their publishers add to them. */
-  readonly changes = new HeldChanges()
+  readonly index: CopyIndex
+  /** The number of its rows in the index. */
+  readonly source: number
   readonly #publishers = new Map<number, Publisher>()
   /** By scheme and identifier. */
   readonly #publisherIds = new Map<string, Map<string, number>>()
@@ -35,10 +29,24 @@ export class Projection {
 
   readonly tables: Tables
 
-  /** @param filters all that readers may use */
-  constructor(filters: Iterable<Filter>, { tables }: Pick<Vocabulary, 'tables'>) {
-    this.listings = new ListingIndex(filters)
+  /** @param name of the Registry as a source */
+  constructor(index: CopyIndex, name: string, { tables }: Pick<Vocabulary, 'tables'>) {
+    this.index = index
+    this.source = index.addSource(name, true)
     this.tables = tables
+  }
+
+  get size(): number {
+    return this.index.about(this.source).rows
+  }
+
+  /** Removes its rows, in turns. */
+  drop(): Promise<void> {
+    return inTurns(this.index.removeSource(this.source))
+  }
+
+  listing(listingId: string): Copy | undefined {
+    return this.index.get(this.source, listingId)
   }
 
   publisher(id: number): Publisher | null {
@@ -64,28 +72,13 @@ export class Projection {
   }
 
   ownerOf(listingId: string): Publisher | null {
-    const row = this.listings.get(listingId)
-    return row === undefined ? null : this.publisher(row.publisherId)
+    const row = this.listing(listingId)
+    return row === undefined ? null : this.publisher(row.seller)
   }
 
   isOwnedByAnother(listingId: string, identity: PublisherIdentity): boolean {
     const owner = this.ownerOf(listingId)
     return owner !== null && owner !== this.publisherOf(identity)
-  }
-
-  readonly copiesOf = (listingId: string): readonly HeldCopy[] => {
-    const row = this.listings.get(listingId)
-    return row === undefined ? NONE : [{ key: listingId, item: this.itemOf(row), status: row.status }]
-  }
-
-  itemOf({ bytes, listingId, createdAt, publisherId, meaning, terms }: IndexRow): Item {
-    const about = { bytes, listingId, createdAt, position: createdAt, meaning, terms }
-    return { ...about, ...this.identityOf(publisherId) }
-  }
-
-  identityOf(publisherId: number): ListingIdentity {
-    const publisher = this.publisher(publisherId)
-    return { storefrontUrl: publisher?.storefrontUrl ?? null, publisher: publisher && publisherOf(publisher) }
   }
 
   keyByHash(hash: string): ApiKey | null {
@@ -106,7 +99,7 @@ export class Projection {
     const storefronts = new Map(
       Array.from(this.#publishers, ([id, { storefrontUrl }]) => [id, storefrontUrl]),
     )
-    return { plan: this.listings.plan, storefronts }
+    return { plan: this.index.planOf(this.source), storefronts }
   }
 
   /** Resolves when all rows of the publisher show its current storefront URL, or a newer one. */
@@ -124,7 +117,7 @@ export class Projection {
         this.#setListing(change.record)
         break
       case 'listing_removed':
-        this.#change(change.listingId, () => this.listings.remove(change.listingId))
+        this.index.remove(this.source, change.listingId)
         break
       case 'key':
         this.#keys.set(change.key.hash, change.key)
@@ -137,39 +130,23 @@ export class Projection {
 
   #setListing(record: ListingRecord): void {
     const storefrontUrl = this.publisher(record.publisherId)?.storefrontUrl ?? null
-    const { listingId, publisherId, status, createdAt } = record
+    const { listingId: key, publisherId: seller, status, createdAt: position } = record
     const bytes = Buffer.from(renderListing(record, storefrontUrl))
-    this.#change(listingId, () => this.listings.put({ listingId, publisherId, status, createdAt, bytes }))
-  }
-
-  #change(listingId: string, change: () => void): void {
-    const before = this.copiesOf(listingId)
-    change()
-    this.changes.emit(() => [listingId])
-    this.changes.emitChange({
-      kind: 'copies',
-      listingIds: [listingId],
-      before: () => before,
-      after: this.copiesOf,
-    })
+    this.index.put({ key, source: this.source, seller, status, position, bytes })
   }
 
   #setPublisher(publisher: Publisher): void {
-    const { publisherId, storefrontUrl } = publisher
+    const { publisherId, storefrontUrl, rotations } = publisher
     const before = this.publisher(publisherId)
     this.#publishers.set(publisherId, publisher)
     for (const { scheme, identifier } of identitiesOf(publisher)) {
       const ids = this.#publisherIds.get(scheme) ?? new Map<string, number>()
       this.#publisherIds.set(scheme, ids.set(identifier, publisherId))
     }
-    const isRenamed = before !== null && before.identifier !== publisher.identifier
     // Its rows name it, although none of their bytes do.
-    if (isRenamed) {
-      this.listings.version++
-      this.#emitRenamed(before)
-    }
-    if (isRenamed || before?.storefrontUrl !== storefrontUrl)
-      this.changes.emit(() => this.listings.entriesOf(publisherId).map(({ listingId }) => listingId))
+    const replaced = rotations.map(({ current }) => publisherOf(current))
+    const aliases = replaced.length === 0 ? undefined : replaced
+    this.index.learn(publisherId, { publisher: publisherOf(publisher), aliases, storefrontUrl })
     if (before === null || before.storefrontUrl === storefrontUrl) return
     const previous = this.#storefrontUpdates.get(publisherId) ?? Promise.resolve()
     const move = previous
@@ -180,33 +157,23 @@ export class Projection {
     this.#storefrontUpdates.set(publisherId, move)
   }
 
-  #emitRenamed(before: Publisher): void {
-    const listingIds = this.listings
-      .entriesOf(before.publisherId)
-      .map(({ listingId }) => listingId)
-      .toArray()
-    const withName = (copy: HeldCopy) => ({ ...copy, item: { ...copy.item, publisher: publisherOf(before) } })
-    const copiesBefore = (listingId: string) => this.copiesOf(listingId).map(withName)
-    this.changes.emitChange({ kind: 'copies', listingIds, before: copiesBefore, after: this.copiesOf })
-  }
-
   /** Looks up each row and the URL again: other changes arrive between turns. */
   *#rewriteRows(publisherId: number): Generator<void, void> {
-    for (const { listingId } of this.listings.entriesOf(publisherId)) {
-      const row = this.listings.get(listingId)
-      if (row?.publisherId !== publisherId) continue
+    for (const listingId of this.index.listingIdsOf(new Set([publisherId]))) {
+      const row = this.listing(listingId)
+      if (row?.seller !== publisherId) continue
       const bytes = withStorefrontUrl(row, this.publisher(publisherId)?.storefrontUrl ?? null)
-      if (bytes !== null) this.#change(listingId, () => this.listings.put({ ...row, bytes }))
+      if (bytes !== null) this.index.put({ ...row, bytes })
       yield
     }
   }
 }
 
-const NONE: readonly never[] = []
-
-function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Array | null {
-  const { bytes } = row
-  const start = Buffer.byteLength(rowHead(row))
+function withStorefrontUrl(
+  { bytes, listingId, seller: publisherId }: Copy,
+  storefrontUrl: string | null,
+): Uint8Array | null {
+  const start = Buffer.byteLength(rowHead({ listingId, publisherId }))
   const end = new JsonScanner(bytes).valueEnd(start)
   const url = Buffer.from(JSON.stringify(storefrontUrl))
   return url.equals(bytes.subarray(start, end))

@@ -2,8 +2,8 @@ import { type Clock, systemClock } from '../domain/clock.ts'
 import { Emitter } from '../domain/emitter.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
-import { HeldChanges } from '../domain/source/held-changes.ts'
-import type { Filter } from '../filter-spec/filter.ts'
+import type { HoldingChange } from '../domain/source/holding.ts'
+import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Change, ChangelogPosition } from '../store/commands.ts'
 import type { Store } from '../store/store.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
@@ -16,12 +16,15 @@ const FIRST_RETRY_MS = 100
 const MAX_RETRY_MS = 2000
 /** Longest time between reads, in ms: a notification can be lost. */
 const POLL_INTERVAL_MS = 10_000
+/** Questions that began before still read what is replaced. */
+const LONGEST_QUESTION_MS = 10_000
 /** Oldest read of the changelog with which the projection knows all keys, in ms. */
 export const MAX_READ_AGE_MS = 60_000
 
 type ReplicaOptions = {
-  /** All that readers may use. */
-  filters: readonly Filter[]
+  index: CopyIndex
+  /** Of the Registry, as a source. */
+  name: string
   vocabulary: Vocabulary
   /** Called once when reads of the changelog begin to fail; they are retried until they succeed. */
   onFault: (cause: unknown) => void
@@ -37,8 +40,8 @@ type Followed = Pick<Store, 'load' | 'changesAfter' | 'onChange'>
 export class Replica {
   /** Replaced when the changelog was lost and everything was loaded again. */
   projection: Projection
-  /** Of the listings in `projection`, whichever that is. */
-  readonly changes = new HeldChanges()
+  /** Rows of another projection are read. */
+  readonly changes = new Emitter<HoldingChange>()
   readonly #blockChanges = new Emitter<void>()
   /** Calls back in the turn in which a block begins or ends. Returns how to stop. */
   readonly onBlock = this.#blockChanges.listen
@@ -73,7 +76,7 @@ export class Replica {
     this.#options = options
     this.#clock = options.clock
     this.projection = projection
-    this.#passChangesOn()
+    projection.onBlock(() => this.#blockChanges.emit())
     this.#position = position
     this.#readAt = begun
     this.#stopListening = store.onChange(() => this.#catchUpInBackground())
@@ -108,6 +111,7 @@ export class Replica {
     return this.projection.ownerOf(listingId)
   }
 
+  /** Its rows can still be read. */
   close(): void {
     this.#closed = true
     this.#stopListening()
@@ -136,18 +140,12 @@ export class Replica {
       const before = this.projection
       const { projection, position } = await loadProjection(this.#store, this.#options)
       this.projection = projection
-      this.#passChangesOn()
+      projection.onBlock(() => this.#blockChanges.emit())
       this.#blockChanges.emit()
-      const listingIds = [...new Set([...before.listings.ids, ...projection.listings.ids])]
-      this.changes.emit(() => listingIds)
-      this.changes.emitChange({
-        kind: 'copies',
-        listingIds,
-        before: before.copiesOf,
-        after: projection.copiesOf,
-      })
+      this.changes.emit({ kind: 'replaced', from: before.source, to: projection.source })
       this.#position = position
-      this.#options.onReload?.({ before: before.listings.size, now: projection.listings.size })
+      this.#options.onReload?.({ before: before.size, now: projection.size })
+      this.#clock.after(LONGEST_QUESTION_MS, () => void before.drop())
       return true
     }
     for (const change of read.changes) this.projection.apply(change)
@@ -155,12 +153,6 @@ export class Replica {
     if (!read.hasMore) return false
     await new Promise(setImmediate) // SQLite answers in the same turn of the event loop
     return true
-  }
-
-  #passChangesOn(): void {
-    this.projection.onBlock(() => this.#blockChanges.emit())
-    this.projection.changes.listen((listingIds) => this.changes.emit(() => listingIds))
-    this.projection.changes.follow((change) => this.changes.emitChange(change))
   }
 
   /** Schedules a read, since no further change may trigger one. */
@@ -187,10 +179,10 @@ type Loaded = { projection: Projection; position: ChangelogPosition }
 /** Rejects when the store does or the signal aborts. */
 async function loadProjection(
   store: Followed,
-  { filters, vocabulary, onWorkerFault }: ReplicaOptions,
+  { index, name, vocabulary, onWorkerFault }: ReplicaOptions,
   signal?: AbortSignal,
 ): Promise<Loaded> {
-  const projection = new Projection(filters, vocabulary)
+  const projection = new Projection(index, name, vocabulary)
   const load = new SegmentLoad(projection, { onFault: onWorkerFault })
   /** Their pages may wait for a thread. */
   const changed: Change[] = []

@@ -1,4 +1,5 @@
 import type { PublisherIdentity } from '../domain/publisher.ts'
+import { isJsonObject, type JsonValue } from '../json/value.ts'
 
 export const SCHEMES = ['eip191', 'ed25519'] as const
 export type Scheme = (typeof SCHEMES)[number]
@@ -37,6 +38,20 @@ export const readPublisher = (text: string): Principal | null =>
 export function publisherNamed(text: string): string | null {
   const principal = readPublisher(text)
   return principal && publisherOf(principal)
+}
+
+/** Of one publisher: while one replaces the other. */
+export const MAX_ACTIVE_PRINCIPALS = 2
+/** Keys of a publisher besides its primary one. */
+export const MAX_ALIASES = 32
+
+/** Texts of the principals of a list; none of a longer one. */
+export function publishersIn(list: JsonValue | undefined, most: number): string[] {
+  if (!Array.isArray(list) || list.length > most) return []
+  const principals = list
+    .filter(isJsonObject)
+    .map(({ scheme, identifier }) => readPrincipal(scheme, identifier))
+  return principals.flatMap((one) => (one === null ? [] : publisherOf(one)))
 }
 
 const ED25519_PREFIX = 'ed25519:'

@@ -1,8 +1,8 @@
 import type { Clock } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import { readUpstreamSpec, type UpstreamSpec } from '../filter-spec/upstream-spec.ts'
-import type { Get } from './http/get.ts'
+import { type KnownSpec, readUpstreamSpec, type UpstreamSpec } from '../filter-spec/upstream-spec.ts'
+import type { Get } from './http/request.ts'
 
 const MAX_SPEC_BYTES = 1024 * 1024
 export const SPEC_FRESH_MS = 60_000
@@ -17,26 +17,34 @@ export class FilterSpecState {
   failure: SourceError | null = null
 }
 
-/** Fetched again on use when old. A failure keeps the last spec. */
-export class FilterSpecCache {
+/** Fetched for its first use, and again when it is old. A failure keeps the last spec. */
+export class FilterSpecCache implements KnownSpec {
   readonly #get: Get
   readonly #clock: Clock
-  /** Settles once it was fetched, with any outcome. */
-  readonly loaded: Promise<void>
   readonly #state: FilterSpecState
+  #loaded: Promise<void> | null = null
   readonly #fetches = new SingleFlight(() => this.#fetch())
 
   constructor(get: Get, clock: Clock, state = new FilterSpecState()) {
     this.#get = get
     this.#clock = clock
     this.#state = state
-    this.loaded = state.freshUntil > 0 ? Promise.resolve() : this.refresh()
+  }
+
+  /** Settles once it was fetched, with any outcome. */
+  get loaded(): Promise<void> {
+    this.#loaded ??= this.#state.freshUntil > 0 ? Promise.resolve() : this.refresh()
+    return this.#loaded
   }
 
   /** `null` after a 404, or before any answer. */
   get current(): UpstreamSpec | null {
-    if (this.#state.freshUntil <= this.#clock.monotonic()) void this.refresh()
     return this.#state.spec
+  }
+
+  /** Fetches it unless it is fresh. Never rejects. */
+  load(): Promise<void> | null {
+    return this.#state.freshUntil > this.#clock.monotonic() ? null : this.refresh()
   }
 
   get failure(): SourceError | null {

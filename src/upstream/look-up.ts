@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, raceAbort } from '../domain/clock.ts'
-import type { ListingQuery } from '../domain/query.ts'
-import { hasPassed, type Reading } from '../domain/source/reading.ts'
+import type { FoundCopies, OneListing } from '../domain/source/holding.ts'
+import { hasPassed } from '../domain/source/item.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { FetchPage } from './page/fetch-page.ts'
 import type { ListingPage } from './page/listing-page.ts'
@@ -12,15 +12,13 @@ type LookUpOptions = {
   name: string
   fetch: FetchPage
   publishers: PublisherDirectory
-  /** @throws SourceError */
-  checkSchema: () => Promise<void>
   /** How long an answer counts. */
   freshMs: number
   clock: Clock
 }
 
 /** Reads the copies of one listing, of any status, from the upstream itself. Rejects with a SourceError. */
-export type LookUp = (query: ListingQuery & { listingId: string }, signal: AbortSignal) => Promise<Reading>
+export type LookUp = (question: OneListing, signal: AbortSignal) => Promise<FoundCopies>
 
 type Answer = { page: ListingPage; askedAt: number }
 
@@ -32,14 +30,7 @@ const MAX_IN_FLIGHT = 64
 const ONE = { offset: 0, limit: 1 }
 
 /** Answers are kept while fresh. Readers of one listing share a request, which goes on when a reader leaves. */
-export function createLookUp({
-  name,
-  fetch,
-  publishers,
-  checkSchema,
-  freshMs,
-  clock,
-}: LookUpOptions): LookUp {
+export function createLookUp({ name, fetch, publishers, freshMs, clock }: LookUpOptions): LookUp {
   const inFlight = new Map<string, Promise<Answer>>()
   const kept = new LRUCache<string, Answer>({
     maxSize: MAX_KEPT_BYTES,
@@ -58,7 +49,7 @@ export function createLookUp({
     return describe(hit ?? (await raceAbort(ask(key, query), signal)), via)
   }
 
-  function ask(key: string, { listingId, via, trace }: ListingQuery): Promise<Answer> {
+  function ask(key: string, { listingId, via, trace }: OneListing): Promise<Answer> {
     const running = inFlight.get(key)
     if (running !== undefined) return running
     if (inFlight.size >= MAX_IN_FLIGHT)
@@ -70,25 +61,22 @@ export function createLookUp({
     return asking
 
     async function fetchOne(): Promise<Answer> {
-      await checkSchema()
       const askedAt = clock.monotonic()
-      const page = await fetch({ ...UNFILTERED, listingId: listingId!, ...(via && { via }), trace }, ONE)
+      const page = await fetch({ ...UNFILTERED, listingId, ...(via && { via }), trace }, ONE)
       const answer = { page, askedAt }
       if (page.missing === undefined) kept.set(key, answer)
       return answer
     }
   }
 
-  async function describe(answer: Answer, via: readonly string[]): Promise<Reading> {
+  async function describe(answer: Answer, via: readonly string[]): Promise<FoundCopies> {
     const { page, askedAt } = answer
     const { missing, ageSeconds } = page
     const items = page.items.filter((item) => !hasPassed(item, via))
     const hasEnded = await publishers.attribute(items)
     const isDoubted = !hasEnded || publishers.isBehind
     return {
-      listings: items,
-      hasMore: false,
-      total: items.length,
+      copies: items,
       asOf: askedAt - ageSeconds * 1000,
       stale: false,
       freshUntil: askedAt + freshMs,

@@ -2,10 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import { type Clock, raceAbort } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { SourceError } from '../domain/source/source-error.ts'
+import { parseTimestamp } from '../domain/timestamp.ts'
 import { nestingDepth } from '../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../json/value.ts'
-import { publisherOf, readPrincipal } from '../signing/principal.ts'
-import type { Get } from './http/get.ts'
+import { MAX_ALIASES, publisherOf, readPrincipal } from '../signing/principal.ts'
+import type { Get } from './http/request.ts'
 import type { PageItem } from './page/listing-page.ts'
 
 const PUBLISHERS_PAGE = 200
@@ -14,7 +15,6 @@ const MAX_DEPTH = 16
 /** 10,000 publishers. */
 const MAX_SEARCH_PAGES = 50
 const MAX_PUBLISHERS = 20_000
-const MAX_STOREFRONT_LENGTH = 2048
 /** Age at which a publisher is searched again, and one that was not found. */
 export const PUBLISHER_FRESH_MS = 600_000
 const SEARCH_AGAIN_MS = 60_000
@@ -28,14 +28,14 @@ export const PUBLISHERS_WAIT_MS = 500
 export const PULL_WAIT_MS = 10_000
 
 /** A listing, or what is kept of one until its publisher is known. */
-export type Attributable = Pick<PageItem, 'publisherId' | 'publisher' | 'origin'>
+export type Attributable = Pick<PageItem, 'publisherId' | 'principals' | 'publisher' | 'aliases' | 'origin'>
 
-type Publisher = { id: number; address: string | null; storefrontUrl: string | null }
+/** `aliases`: its keys before, the first one first; absent on the plain line, whose rows have no keys either. */
+type Publisher = { id: number; address: string | null; aliases?: readonly string[] }
 
-/** Publishers by id, and storefronts by address, which the directory of the next runtime continues with. */
+/** By id. The directory of the next runtime continues with them. */
 export class PublisherState {
   readonly publishers = new Map<number, { publisher: Publisher; until: number }>()
-  readonly storefronts = new Map<string, string | null>()
 }
 
 /** Entries are searched again when old, since a new database of the Registry counts ids from 1 again. */
@@ -55,10 +55,6 @@ export class PublisherDirectory {
     this.#get = get
     this.#clock = clock
     this.#state = state
-  }
-
-  storefrontOf(address: string): string | null | undefined {
-    return this.#state.storefronts.get(address)
   }
 
   /** The running search, which never rejects. */
@@ -97,7 +93,10 @@ export class PublisherDirectory {
   setKnown(items: readonly Attributable[]): void {
     for (const item of items) {
       if (item.publisherId === null || item.origin !== undefined) continue
-      item.publisher = this.#state.publishers.get(item.publisherId)?.publisher.address ?? null
+      Object.assign(
+        item,
+        attributionOf(this.#state.publishers.get(item.publisherId)?.publisher, item.principals),
+      )
     }
   }
 
@@ -114,9 +113,10 @@ export class PublisherDirectory {
   #learn(items: readonly Attributable[], isPausing: boolean): Promise<void> | null {
     const now = this.#clock.monotonic()
     let isUnknown = false
-    for (const { publisherId } of items) {
+    for (const { publisherId, principals } of items) {
       if (publisherId === null) continue
-      const entry = this.#state.publishers.get(publisherId)
+      const held = this.#state.publishers.get(publisherId)
+      const entry = held && isOther(held.publisher, principals) ? undefined : held
       if (entry === undefined) isUnknown = true
       if (isPausing) continue
       if (entry === undefined || entry.until <= now || entry.until > now + PUBLISHER_FRESH_MS)
@@ -146,7 +146,7 @@ export class PublisherDirectory {
       await this.#readPages(deadline.signal)
       // Publishers of later readers may be newer than the pages before.
       const absent = first.filter((id) => this.#soughtIds.has(id))
-      for (const id of absent) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
+      for (const id of absent) this.#set({ id, address: null }, SEARCH_AGAIN_MS)
       const isPrompt = this.#clock.monotonic() - this.#startedAt < PUBLISHERS_WAIT_MS
       this.#outcome = isPrompt && absent.length === 0 ? 'useful' : 'vain'
     } catch {
@@ -161,50 +161,48 @@ export class PublisherDirectory {
 
   async #readPages(signal: AbortSignal): Promise<void> {
     for (let page = 0; page < MAX_SEARCH_PAGES && this.#soughtIds.size > 0; page++) {
-      const { publishers, received } = await raceAbort(
-        fetchPublishers(this.#get, `offset=${page * PUBLISHERS_PAGE}`),
-        signal,
-      )
-      for (const publisher of publishers) {
-        this.add(publisher)
+      const path = `/publishers?limit=${PUBLISHERS_PAGE}&offset=${page * PUBLISHERS_PAGE}`
+      const { body } = await raceAbort(this.#get(path, { maxBytes: MAX_PUBLISHERS_BYTES }), signal)
+      const items = readItems(body)
+      for (const publisher of items.slice(0, PUBLISHERS_PAGE).flatMap(readPublisher)) {
+        this.#set(publisher, PUBLISHER_FRESH_MS)
         this.#soughtIds.delete(publisher.id)
       }
-      if (received < PUBLISHERS_PAGE) break
+      if (items.length < PUBLISHERS_PAGE) break
     }
   }
 
-  add(publisher: Publisher): void {
-    this.#set(publisher, PUBLISHER_FRESH_MS)
-  }
-
   #set(publisher: Publisher, freshMs: number): void {
-    const { id, address, storefrontUrl } = publisher
-    const { publishers, storefronts } = this.#state
-    this.#forget(id)
-    publishers.set(id, { publisher, until: this.#clock.monotonic() + freshMs })
-    if (address !== null) storefronts.set(address, storefrontUrl)
-    if (publishers.size > MAX_PUBLISHERS) this.#forget(publishers.keys().next().value!)
-  }
-
-  #forget(id: number): void {
-    const { publishers, storefronts } = this.#state
-    const address = publishers.get(id)?.publisher.address ?? null
+    const { id } = publisher
+    const { publishers } = this.#state
     publishers.delete(id)
-    if (address !== null) storefronts.delete(address)
+    publishers.set(id, { publisher, until: this.#clock.monotonic() + freshMs })
+    if (publishers.size > MAX_PUBLISHERS) publishers.delete(publishers.keys().next().value!)
   }
 }
 
-/** At most 200. @throws SourceError */
-export async function fetchPublishers(
-  get: Get,
-  parameters: string,
-): Promise<{ publishers: Publisher[]; received: number }> {
-  const path = `/publishers?limit=${PUBLISHERS_PAGE}&${parameters}`
-  const { body } = await get(path, { maxBytes: MAX_PUBLISHERS_BYTES })
-  const items = readItems(body)
-  return { publishers: items.slice(0, PUBLISHERS_PAGE).flatMap(readPublisher), received: items.length }
+/** A row may know a new key before the directory does, or the directory before the row. */
+function attributionOf(
+  known: Publisher | undefined,
+  [primary, ...others]: Attributable['principals'],
+): Pick<Attributable, 'publisher' | 'aliases'> {
+  if (known === undefined || known.address === null) return { publisher: null, aliases: undefined }
+  const { address, aliases: before = [] } = known
+  const keys = [...before, address]
+  const isRotated =
+    primary !== undefined && !keys.includes(primary) && others.some((one) => keys.includes(one))
+  const publisher = known.aliases !== undefined && isRotated ? primary : address
+  const aliases = keys.filter((key) => key !== publisher)
+  return { publisher, aliases: aliases.length === 0 ? undefined : aliases }
 }
 
+/** Whether the row has other keys only: the publisher has replaced all that the directory had. */
+function isOther({ address, aliases }: Publisher, principals: Attributable['principals']): boolean {
+  if (address === null || aliases === undefined || principals.length === 0) return false
+  return !principals.some((one) => one === address || aliases.includes(one))
+}
+
+/** @throws SourceError */
 function readItems(body: Buffer): readonly JsonValue[] {
   const { items } = isUtf8(body) && nestingDepth(body) <= MAX_DEPTH ? parseObject(body.toString()) : {}
   if (Array.isArray(items)) return items
@@ -213,19 +211,36 @@ function readItems(body: Buffer): readonly JsonValue[] {
 
 function readPublisher(entry: JsonValue): Publisher[] {
   if (!isJsonObject(entry) || !Number.isSafeInteger(entry.publisher_id)) return []
-  const { storefront_url: url } = entry
-  const storefrontUrl = typeof url === 'string' && url.length <= MAX_STOREFRONT_LENGTH ? url : null
-  return [{ id: entry.publisher_id as number, address: readAddress(entry), storefrontUrl }]
+  return [{ id: entry.publisher_id as number, ...readKeys(entry) }]
 }
 
 /** Only the signature of the first `eip191` identity counts, else that of another; on the signed line that of the primary principal. */
-function readAddress({ identities }: JsonObject): string | null {
+function readKeys({ identities }: JsonObject): Pick<Publisher, 'address' | 'aliases'> {
   const list = Array.isArray(identities) ? identities.filter(isJsonObject) : []
-  const { principal } = list.find(({ status }) => status === 'primary') ?? {}
-  const primary = isJsonObject(principal) ? readPrincipal(principal.scheme, principal.identifier) : null
-  if (primary !== null) return publisherOf(primary)
-  const principals = list.map(({ scheme, identifier }) => readPrincipal(scheme, identifier))
-  const wallet = list.findIndex(({ scheme }) => scheme === 'eip191')
-  const publisher = wallet === -1 ? principals.find((one) => one !== null) : principals[wallet]
-  return publisher ? publisherOf(publisher) : null
+  const primary = list.find(({ status }) => status === 'primary')
+  const address = primary === undefined ? null : textOf(primary.principal)
+  if (address !== null) return { address, aliases: replacedIn(list).filter((key) => key !== address) }
+  const wallet = list.find(({ scheme }) => scheme === 'eip191')
+  const keys = (wallet === undefined ? list : [wallet]).map(textOf)
+  return { address: keys.find((key) => key !== null) ?? null }
+}
+
+/** Whatever their order, the first one is the one whose time was up first. */
+function replacedIn(list: readonly JsonObject[]): string[] {
+  const replaced = list
+    .filter(({ status }) => status !== 'primary')
+    .map(({ principal, retired_at, active_until }) => {
+      const end = retired_at ?? active_until
+      return {
+        key: textOf(principal),
+        end: (typeof end === 'string' ? parseTimestamp(end) : null) ?? Infinity,
+      }
+    })
+    .sort((a, b) => (a.end < b.end ? -1 : a.end > b.end ? 1 : 0))
+  return replaced.flatMap(({ key }) => key ?? []).slice(0, MAX_ALIASES)
+}
+
+function textOf(principal: JsonValue | undefined): string | null {
+  const read = isJsonObject(principal) ? readPrincipal(principal.scheme, principal.identifier) : null
+  return read && publisherOf(read)
 }

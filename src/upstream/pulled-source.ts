@@ -1,19 +1,20 @@
-import { raceAbort, withDeadline } from '../domain/clock.ts'
+import { type Clock, raceAbort, withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { Held, HeldCopy } from '../domain/source/held.ts'
-import { HeldChanges } from '../domain/source/held-changes.ts'
+import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Range, Reading, ReadingInfo } from '../domain/source/reading.ts'
+import type { SourceReason } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
+import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { unsentFilters } from '../filter-spec/parameters.ts'
 import type { KnownSpec } from '../filter-spec/upstream-spec.ts'
-import { type BoundedPull, type BoundedPullOptions, fetchFirstPage, pullWithin } from './bounded-pull.ts'
-import { createLookUp } from './look-up.ts'
-import type { ListingPage } from './page/listing-page.ts'
+import type { CopyIndex } from '../listing-index/copy-index.ts'
+import { createLookUp, type LookUp } from './look-up.ts'
+import type { ListingPage, PageItem } from './page/listing-page.ts'
 import { namesOf, pushDown, rejectionOf, UNFILTERED, type UpstreamQuery } from './push-down.ts'
-import { Snapshot } from './snapshot/snapshot.ts'
+import { WRONG } from './snapshot/held-listings.ts'
+import { fetchFirstPage, type Pull, type PullOptions, pull } from './snapshot/pull.ts'
+import { learnFilters, Snapshot } from './snapshot/snapshot.ts'
 
 /** A Registry of so many listings is pulled without filters: a better copy that does not match hides a worse one that does. */
 const MAX_UNFILTERED = 2000
@@ -22,7 +23,11 @@ const FRESH_MS = 5000
 /** With the declared filters, and again after a 412, a refused filter and a second refusal. */
 const MAX_ATTEMPTS = 4
 
-type PulledSourceOptions = BoundedPullOptions & {
+type PulledSourceOptions = Pick<PullOptions, 'fetch' | 'get' | 'publishers'> & {
+  upstream: Pick<UpstreamOptions, 'name' | 'key'>
+  clock: Clock
+  index: CopyIndex
+  priority: number
   spec: KnownSpec
   /** Their paths are indexed. */
   filters: () => readonly Filter[]
@@ -35,9 +40,13 @@ type PulledSourceOptions = BoundedPullOptions & {
   keepsOutage: boolean
 }
 
-type Pulled = Pick<ReadingInfo, 'asOf' | 'part' | 'missing'> &
-  Pick<BoundedPull, 'reason' | 'invalid' | 'isSorted'> & {
+type Pulled = Pick<HeldAnswer, 'asOf' | 'part' | 'missing'> &
+  Pick<Pull, 'invalid'> & {
     sent: UpstreamQuery
+    /** Why it has not all. */
+    reason: SourceReason | undefined
+    /** Whether the listings came newest first. */
+    isSorted: boolean
     snapshot: Snapshot
     maxListings: number
     endedAt: number
@@ -52,10 +61,15 @@ type Kept = { result: Answer | SourceError; at: number }
  * An upstream of which only is held what was asked: each question is answered from a pull within bounds, for which the upstream applies
  * the filters that it declares.
  */
-export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held'> {
+export class PulledSource implements Holding {
+  readonly name: string
+  readonly visibility = 'public'
+  readonly priority: number
+  readonly isOwn = false
+  /** Any of them may be one. */
+  readonly isGateway = true
   readonly #options: PulledSourceOptions
-  readonly #changes = new HeldChanges()
-  readonly #lookUp: ReturnType<typeof createLookUp>
+  readonly #lookUp: LookUp
   /** By question. */
   readonly #kept = new Map<string, Kept>()
   /** By what is sent. */
@@ -64,82 +78,67 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held
   #largeUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: PulledSourceOptions) {
-    const { upstream, fetch, publishers, clock } = options
+    const { upstream, priority, fetch, publishers, clock } = options
     this.#options = options
-    const checkSchema = () => Promise.resolve()
-    this.#lookUp = createLookUp({ name: upstream.name, fetch, publishers, checkSchema, freshMs: 0, clock })
+    this.name = upstream.name
+    this.priority = priority
+    this.#lookUp = createLookUp({ name: upstream.name, fetch, publishers, freshMs: 0, clock })
   }
 
-  readonly read: NamedSource['read'] = async (query, range, signal) => {
-    if (query.listingId !== undefined) return this.#lookUp({ ...query, listingId: query.listingId }, signal)
-    const answer = await this.#answerTo(query, signal)
-    const rows = await answer.pulled.snapshot.read(leftOf(answer, query), range)
-    const reading = { ...this.#info(answer, query), ...rows }
-    return this.#options.isAlone && isOfNewest(answer, query) ? withoutPart(answer, reading, range) : reading
+  readonly find: Holding['find'] = (question, signal) => this.#lookUp(question, signal)
+
+  readonly answer: Holding['answer'] = (query) => {
+    const kept = this.#kept.get(questionKey(query))
+    if (kept === undefined) throw new SourceError('not_yet_loaded', `${this.name}: was not asked yet`)
+    const { result } = kept
+    if (result instanceof SourceError) throw result
+    const { isAlone, publishers } = this.#options
+    const { pulled, left } = result
+    const { snapshot, asOf, reason, part, invalid, missing, isSorted } = pulled
+    const { knowsPublishers } = snapshot
+    // A listing without a known publisher may belong to the publisher of the query.
+    const lacksPublishers = query.publisher !== null && !knowsPublishers
+    return {
+      source: snapshot.source,
+      ...{ asOf, stale: false, reason, part, invalid: invalid || undefined },
+      isAttributed: knowsPublishers || !publishers.isBehind,
+      missing: lacksPublishers ? joinMissing(missing, DIRECTORY) : missing,
+      isNewest: isAlone && isSorted && left.length === 0 && query.priceLimit === undefined,
+      judged: namesOf(query).difference(new Set(left)),
+      isCurrent: () => false,
+    }
   }
 
-  readonly select: NamedSource['select'] = async (query, signal) => {
-    const answer = await this.#answerTo(query, signal)
-    const matches = await answer.pulled.snapshot.select(leftOf(answer, query))
-    return { ...matches, ...this.#info(answer, query) }
+  readonly fetch = (query: ListingQuery, signal: AbortSignal): Promise<void> =>
+    raceAbort(this.#fetch(query), signal).catch((error) => {
+      if (!(error instanceof SourceError)) throw error
+    })
+
+  readonly rows = (): number | null => this.#pulls.at(-1)?.snapshot.source ?? null
+
+  readonly coverage: Holding['coverage'] = () => {
+    const pulls = this.#pulls
+    return pulls.length === 0 ? 'none' : pulls.every(isWhole) ? 'whole' : 'partial'
   }
 
-  readonly held: Held = {
-    fetch: (query, signal) => raceAbort(this.#fetch(query), signal).catch(ignoreSourceError),
-    failure: (query) => {
-      const { result = this.#notAsked() } = this.#kept.get(questionKey(query)) ?? {}
-      return result instanceof SourceError ? result : null
-    },
-    find: (listingId) => this.#find(listingId),
-    ids: () => this.#pulls.values().flatMap(({ snapshot }) => snapshot.listingIds),
-    coverage: () => {
-      const pulls = this.#pulls
-      return pulls.length === 0 ? 'none' : pulls.every(isWhole) ? 'whole' : 'partial'
-    },
-    prepare: () => null,
-    onChange: this.#changes.listen,
-    follow: this.#changes.follow,
-  }
+  readonly prepare: Holding['prepare'] = () => null
+
+  readonly follow: Holding['follow'] = () => () => {}
 
   /** The latest last. */
   get #pulls(): readonly Pulled[] {
-    const kept = [...this.#kept.values()]
-    const pulls = new Set(
-      kept.flatMap(({ result }) => (result instanceof SourceError ? [] : [result.pulled])),
-    )
-    return [...pulls].sort((a, b) => a.endedAt - b.endedAt)
-  }
-
-  /** Of several pulls the latest counts. */
-  #find(listingId: string): readonly HeldCopy[] {
-    const copies = new Map<string, HeldCopy>()
-    for (const { snapshot, sent } of this.#pulls)
-      for (const copy of snapshot.find(listingId))
-        copies.set(copy.key, { ...copy, status: sent.status ?? 'open' })
-    return [...copies.values()]
-  }
-
-  #notAsked(): SourceError {
-    return new SourceError('not_yet_loaded', `${this.#options.upstream.name}: was not asked yet`)
-  }
-
-  /** @throws SourceError */
-  async #answerTo(query: ListingQuery, signal: AbortSignal): Promise<Answer> {
-    const key = questionKey(query)
-    if (!this.#kept.has(key)) await raceAbort(this.#fetch(query), signal)
-    const { result } = this.#kept.get(key)!
-    if (result instanceof SourceError) throw result
-    return result
+    const results = [...this.#kept.values()].map(({ result }) => result)
+    const pulls = results.flatMap((result) => (result instanceof SourceError ? [] : [result.pulled]))
+    return [...new Set(pulls)].sort((a, b) => a.endedAt - b.endedAt)
   }
 
   /** Pulls what the question needs. A `SourceError` is its answer. */
   async #fetch(query: ListingQuery): Promise<void> {
     this.#forget()
     const kept = this.#kept.values().find(({ result }) => this.#isOutage(result)) ?? (await this.#ask(query))
-    const { result } = kept
-    const isNew = !(result instanceof SourceError) && !this.#pulls.includes(result.pulled)
+    // A filter spec may have come since the pull.
+    await learnFilters(this.#options.index, this.#options.filters())
     this.#kept.set(questionKey(query), kept)
-    if (isNew) this.#changes.emit(() => result.pulled.snapshot.listingIds)
   }
 
   /** Whether it answers further questions, too. */
@@ -155,8 +154,7 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held
       if (now - at >= FRESH_MS || (result instanceof SourceError && !this.#isOutage(result)))
         this.#kept.delete(key)
     const after = this.#pulls
-    for (const pulled of before)
-      if (!after.includes(pulled)) this.#changes.emit(() => pulled.snapshot.listingIds)
+    for (const pulled of before) if (!after.includes(pulled)) pulled.snapshot.dropLater(this.#options.clock)
   }
 
   async #ask(query: ListingQuery): Promise<Kept> {
@@ -173,6 +171,8 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held
   async #pullFor(query: ListingQuery): Promise<Answer> {
     const { spec, isAlone, clock } = this.#options
     if (query.criteria.length > 0) await spec.loaded
+    // Without an answer its own filters are not known.
+    if (query.criteria.length > 0 && spec.current === null && spec.failure !== null) throw spec.failure
     const unfiltered = { ...UNFILTERED, status: query.status }
     const left = [...namesOf(query)]
     const kept = this.#pulls.find(({ sent }) => sentKey(sent) === sentKey(unfiltered))
@@ -229,67 +229,52 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held
     return { pulled: await running, left }
   }
 
+  /** At most `maxListings`, the newest where the upstream is sorted, or what came in time, or before an outage. */
   async #pullNow(sent: UpstreamQuery, maxListings: number, firstPage?: ListingPage): Promise<Pulled> {
-    const { upstream, fetch, filters, pullMs: ms, clock } = this.#options
+    const { upstream, index, filters, fetch, pullMs: ms, clock } = this.#options
     const { name } = upstream
     const askedAt = clock.monotonic()
     const timeoutError = () => new SourceError('timeout', `${name}: no answer within ${ms} ms`)
-    const page = firstPage === undefined ? fetchFirstPage(fetch, sent) : Promise.resolve(firstPage)
-    const asked = { query: sent, page, maxListings }
-    const {
-      listings,
-      partOf,
-      ageSeconds = 0,
-      ...about
-    } = await withDeadline({ ms, timeoutError, caller: NEVER }, (until) =>
-      pullWithin(this.#options, asked, until),
-    )
-    const { reason, isSorted, invalid, missing } = about
-    const change = await new Snapshot(name, filters()).changeTo(listings, filters())
-    const snapshot = change.make()
-    const part =
-      partOf === undefined ? undefined : ({ state: 'partial', held: snapshot.size, of: partOf } as const)
-    const asOf = askedAt - ageSeconds * 1000
-    const endedAt = clock.monotonic()
-    return { sent, snapshot, maxListings, asOf, endedAt, part, reason, isSorted, invalid, missing }
-  }
-
-  #info({ pulled }: Answer, { publisher }: ListingQuery): Omit<ReadingInfo, 'total'> {
-    const { snapshot, asOf, reason, part, invalid, missing } = pulled
-    // A listing without a known publisher may belong to the publisher of the query.
-    const lacksPublishers = publisher !== null && !snapshot.knowsPublishers
-    return {
-      ...{ asOf, stale: false, reason, part, invalid: invalid || undefined },
-      isAttributed: snapshot.knowsPublishers || !this.#options.publishers.isBehind,
-      missing: lacksPublishers ? joinMissing(missing, DIRECTORY) : missing,
+    let failure: SourceReason | null = null
+    let last = Number.POSITIVE_INFINITY
+    let isSorted = true
+    const bounds = {
+      maxListings,
+      takes: ({ reason }: SourceError): boolean => {
+        failure = reason
+        return !WRONG.includes(reason)
+      },
+      onItems: (items: readonly PageItem[]): void => {
+        for (const { position } of items) {
+          isSorted &&= position <= last
+          last = position
+        }
+      },
     }
+    const pulled = await withDeadline({ ms, timeoutError, caller: NEVER }, async (until) => {
+      const page = firstPage ?? (await raceAbort(fetchFirstPage(fetch, sent), until))
+      // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.
+      const isStream = page?.isGateway === true && page.items.length < maxListings
+      const about = { ...upstream, kind: isStream ? 'gateway' : 'registry' } as const
+      const options = { ...this.#options, upstream: about, via: [], query: sent }
+      const result = await pull(options, { page }, { ...bounds, until })
+      return { ...result, cut: failure ?? (until.aborted ? 'timeout' : 'too_large') } as const
+    })
+    const { listings, partOf, ageSeconds = 0, invalid, missing, cut } = pulled
+    await learnFilters(index, filters())
+    const snapshot = (await new Snapshot(index, name, sent.status).changeTo(listings)).make()
+    const isPart = partOf !== undefined
+    const part = isPart ? ({ state: 'partial', held: snapshot.size, of: partOf } as const) : undefined
+    const asOf = askedAt - ageSeconds * 1000
+    const about = { reason: isPart ? cut : undefined, isSorted, invalid, missing }
+    return { sent, snapshot, maxListings, asOf, endedAt: clock.monotonic(), part, ...about }
   }
 }
 
 const NEVER = new AbortController().signal
 
-function ignoreSourceError(error: unknown): void {
-  if (!(error instanceof SourceError)) throw error
-}
-
 const isWhole = ({ sent, part }: Pulled): boolean =>
   sent.pushed.length === 0 && sent.publisher === null && part === undefined
-
-/** Whether what was pulled are the newest matches. */
-const isOfNewest = ({ pulled, left }: Answer, { priceLimit }: ListingQuery): boolean =>
-  pulled.isSorted && left.length === 0 && priceLimit === undefined
-
-/** A full page of the newest matches lacks nothing. */
-function withoutPart({ pulled: { part } }: Answer, reading: Reading, { count }: Range): Reading {
-  if (part === undefined || reading.listings.length < count) return reading
-  return { ...reading, part: undefined, reason: undefined, hasMore: true, total: part.of ?? reading.total }
-}
-
-/** The query with what is left to be evaluated. */
-function leftOf({ left }: Answer, query: ListingQuery): ListingQuery {
-  const criteria = query.criteria.filter(({ filter }) => left.includes(filter.name))
-  return criteria.length === query.criteria.length ? query : { ...query, criteria }
-}
 
 function questionKey({ status, publisher, filters, criteria, newest }: ListingQuery): string {
   return JSON.stringify([status, publisher, newest, filters, criteria.map(({ filter }) => filter.name)])

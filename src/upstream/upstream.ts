@@ -1,28 +1,26 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../domain/clock.ts'
 import { NO_FILTER } from '../domain/query.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import { isSameSchema } from '../filter-spec/schema-id.ts'
-import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { FilterSpecCache, FilterSpecState } from './filter-spec-cache.ts'
-import { createGet, type Get } from './http/get.ts'
-import type { Interceptor } from './http/request.ts'
+import { createGet, type Interceptor } from './http/request.ts'
 import { CallStats } from './interceptors/call-stats.ts'
 import { CircuitBreaker, type SharedBreakerState } from './interceptors/circuit-breaker.ts'
 import { composeRequests } from './interceptors/compose.ts'
 import { limitConcurrency } from './interceptors/limit-concurrency.ts'
 import { retry } from './interceptors/retry.ts'
 import { createLookUp } from './look-up.ts'
-import { createFetchPage, type FetchPage } from './page/fetch-page.ts'
+import { createFetchPage } from './page/fetch-page.ts'
 import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
 import { narrowBy, type UpstreamQuery } from './push-down.ts'
 import { firstPageFetcher, pull } from './snapshot/pull.ts'
 import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
-import { SnapshotSource } from './snapshot/snapshot-source.ts'
 import { SnapshotState } from './snapshot/snapshot-state.ts'
+import { UpstreamHolding } from './snapshot/upstream-holding.ts'
 
 /** What was learnt of an upstream under one credential. The same upstream of the next runtime continues with it. */
 export class UpstreamState {
@@ -33,14 +31,8 @@ export class UpstreamState {
 }
 
 export type Upstream = {
-  source: NamedSource
-  spec: Pick<UpstreamOptions, 'name' | 'kind' | 'visibility' | 'priority'> & {
-    spec: () => UpstreamSpec | null
-    /** Why the latest request for it failed. */
-    failure: () => SourceError | null
-    /** Settles after the first request for it. Never rejects. */
-    loaded: Promise<unknown>
-  }
+  source: Holding
+  spec: FilterSpecCache
   status: () => SourceDetails
   /** Fetches its filter spec, and pulls it whole. */
   refresh: () => void
@@ -71,10 +63,15 @@ export type UpstreamParts = {
   freshSeconds: number
   /** `null` without Redis. */
   sharedBreaker: SharedBreakerState | null
-  snapshots: Pick<PullerOptions, 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'>
+  snapshots: Pick<
+    PullerOptions,
+    'index' | 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'
+  >
   log: SourceLog
   clock: Clock
   random: () => number
+  /** As of a puller. */
+  head: number
 }
 
 /** Longest wait of `/ready` for the first pull of an upstream. */
@@ -82,128 +79,41 @@ const MAX_READY_MS = 20_000
 
 export function createUpstream(parts: UpstreamParts): Upstream {
   const { upstream, state, freshSeconds, clock, schema } = parts
-  const { name, kind, visibility, priority } = upstream
+  const { name } = upstream
   const requests = openRequests(parts)
   const { breaker, fetch, get } = requests
   const spec = new FilterSpecCache(get, clock, state.spec)
   const publishers = new PublisherDirectory(get, clock, state.publishers)
-  const requireKnownSchema = () => requireSchema(name, spec.current, schema)
-  const checkSchema = async () => {
-    if (schema !== null) await spec.loaded
-    requireKnownSchema()
+  const checkSchema = (): void => {
+    const declared = spec.current?.schemaId ?? null
+    if (schema === null || declared === null || isSameSchema(declared, schema)) return
+    throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
   }
-  const puller = openPuller(parts, { ...requests, publishers, spec, requireKnownSchema })
-  const snapshot = new SnapshotSource({
-    upstream,
-    state: state.snapshot,
-    puller,
-    lookUp: createLookUp({ name, fetch, publishers, checkSchema, freshMs: freshSeconds * 1000, clock }),
+  const puller = openPuller(parts, { ...requests, publishers, spec, checkSchema })
+  const openedAt = clock.monotonic()
+  const ask = createLookUp({
+    name,
+    fetch: async (...asked) => {
+      if (schema !== null) await spec.loaded
+      checkSchema()
+      return fetch(...asked)
+    },
     publishers,
-    requireSchema: requireKnownSchema,
-    freshSeconds,
+    freshMs: freshSeconds * 1000,
     clock,
   })
-  return {
-    source: {
-      name,
-      visibility,
-      priority,
-      mode: 'snapshot',
-      read: snapshot.read,
-      select: snapshot.select,
-      held: snapshot.held,
-      storefrontOf: (publisher) => publishers.storefrontOf(publisher),
-      isGateway: kind === 'gateway',
-    },
-    spec: {
-      name,
-      kind,
-      visibility,
-      priority,
-      spec: () => spec.current,
-      failure: () => spec.failure,
-      loaded: spec.loaded,
-    },
-    status: () => ({ ...describeRequests(parts, breaker, spec), ...snapshot.status() }),
-    ...lifecycle(parts, { breaker, spec, puller }),
-  }
-}
-
-/** @throws SourceError `schema_mismatch`; an upstream may declare no schema */
-function requireSchema(name: string, spec: UpstreamSpec | null, schema: string | null): void {
-  const declared = spec?.schemaId ?? null
-  if (schema === null || declared === null || isSameSchema(declared, schema)) return
-  throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
-}
-
-type Requests = { breaker: CircuitBreaker; fetch: FetchPage; get: Get }
-
-function openRequests(parts: UpstreamParts): Requests {
-  const { upstream, state, clock, gatewayId, interceptors } = parts
-  const { stats } = state
-  const onPage: typeof stats.addPage = (page) => stats.addPage(page)
-  const breaker = new CircuitBreaker({
+  const source = new UpstreamHolding({
     ...parts,
-    shared: parts.sharedBreaker,
-    probe: (query, request) => probe(query, request),
-  })
-  const dispatcher = composeRequests(parts.agent, {
-    interceptors,
-    count: stats.count(clock, upstream),
-    limit: limitConcurrency(upstream.maxInFlight),
-    retry: retry({ ...parts, onRetry: () => stats.calls.retried++ }),
-    breaker: breaker.intercept,
-  })
-  const probe = createFetchPage(upstream, dispatcher, { purpose: 'probe', onPage })
-  const fetch = createFetchPage(upstream, dispatcher, { onPage })
-  return { breaker, fetch, get: createGet(upstream, dispatcher, [gatewayId]) }
-}
-
-type PullParts = Requests & {
-  publishers: PublisherDirectory
-  spec: FilterSpecCache
-  requireKnownSchema: () => void
-}
-
-function openPuller(
-  parts: UpstreamParts,
-  { fetch, get, publishers, spec, requireKnownSchema }: PullParts,
-): SnapshotPuller {
-  const { upstream, state, gatewayId, clock, snapshots } = parts
-  const pulls = { upstream, get, publishers, read: { fetch, clock }, via: [gatewayId] }
-  const fetchFirstPage = firstPageFetcher(pulls)
-  const { query, noteFailure } = narrowBy(upstream.only ?? NO_FILTER, spec)
-  const ask = async <Answer>(sent: UpstreamQuery, answer: Promise<Answer>): Promise<Answer> => {
-    try {
-      return await answer
-    } catch (error) {
-      noteFailure(sent, error)
-      throw error
-    }
-  }
-  return new SnapshotPuller({
-    ...parts,
-    ...snapshots,
-    get,
     state: state.snapshot,
-    fetchFirstPage: async () => {
-      await spec.loaded
-      requireKnownSchema()
-      const sent = query()
-      return ask(sent, fetchFirstPage(sent))
-    },
-    pull: (first, bounds) => ask(first.query, pull({ ...pulls, query: first.query }, first, bounds)),
-    query,
-    attribute: (items) => publishers.attribute(items),
+    puller,
+    ask,
+    publishers,
+    checkSchema,
   })
-}
-
-function lifecycle(
-  { state, clock }: UpstreamParts,
-  { breaker, spec, puller }: { breaker: CircuitBreaker; spec: FilterSpecCache; puller: SnapshotPuller },
-): Omit<Upstream, 'source' | 'spec' | 'status'> {
-  const openedAt = clock.monotonic()
   return {
+    source,
+    spec,
+    status: () => ({ ...describeRequests(parts, breaker, spec), ...source.status() }),
     refresh: () => {
       void spec.refresh()
       puller.pull()
@@ -218,6 +128,65 @@ function lifecycle(
       breaker.close()
     },
   }
+}
+
+type Requests = ReturnType<typeof openRequests>
+
+function openRequests(parts: UpstreamParts) {
+  const { upstream, state, clock, gatewayId, interceptors } = parts
+  const { stats } = state
+  const onPage: typeof stats.addPage = (page) => stats.addPage(page)
+  const breaker = new CircuitBreaker({
+    ...parts,
+    shared: parts.sharedBreaker,
+    probe: (query, request) => probe(query, request),
+  })
+  const dispatcher = composeRequests(parts.agent, interceptors, [
+    stats.count(clock, upstream),
+    limitConcurrency(upstream.maxInFlight),
+    retry({ ...parts, onRetry: () => stats.calls.retried++ }),
+    breaker.intercept,
+  ])
+  const probe = createFetchPage(upstream, dispatcher, { purpose: 'probe', onPage })
+  const fetch = createFetchPage(upstream, dispatcher, { onPage })
+  return { breaker, fetch, get: createGet(upstream, dispatcher, [gatewayId]) }
+}
+
+function openPuller(
+  parts: UpstreamParts,
+  {
+    fetch,
+    get,
+    publishers,
+    spec,
+    checkSchema,
+  }: Requests & { publishers: PublisherDirectory; spec: FilterSpecCache; checkSchema: () => void },
+): SnapshotPuller {
+  const { upstream, state, gatewayId, clock, snapshots } = parts
+  const pulls = { upstream, get, publishers, fetch, clock, via: [gatewayId] }
+  const fetchFirstPage = firstPageFetcher(pulls)
+  const { query, noteFailure } = narrowBy(upstream.only ?? NO_FILTER, spec)
+  const failing = (sent: UpstreamQuery) => (error: unknown) => {
+    noteFailure(sent, error)
+    throw error
+  }
+  return new SnapshotPuller({
+    ...parts,
+    ...snapshots,
+    get,
+    state: state.snapshot,
+    fetchFirstPage: async () => {
+      await spec.loaded
+      void spec.load()
+      checkSchema()
+      const sent = query()
+      return fetchFirstPage(sent).catch(failing(sent))
+    },
+    pull: (first, bounds) =>
+      pull({ ...pulls, query: first.query }, first, bounds).catch(failing(first.query)),
+    query,
+    attribute: (items) => publishers.attribute(items),
+  })
 }
 
 /** What its requests show. */

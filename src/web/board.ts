@@ -118,7 +118,8 @@ function App() {
     [...listings.rows, ...picked],
     options,
   )
-  const reports = listings.error?.sources.length ? listings.error.sources : listings.sources
+  const answer = listings.error?.sources.length ? listings.error : listings
+  const { sources: reports, sourcesCounted: counted } = answer
   const main = useRef<HTMLElement>(null)
   useEffect(() => {
     document.title = titleOf(view.query)
@@ -129,7 +130,7 @@ function App() {
       <${Side} ...${board} />
       <main class="stack" ref=${main} tabindex="-1">
         <${Chips} ...${{ navigation, apiKey }} isEmpty=${listings.total === 0 && !listings.isPrevious} />
-        <${SourceLine} ...${{ reports, apiKey, refreshes }} hasPrivate=${listings.hints.hasPrivate} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
+        <${SourceLine} ...${{ reports, counted, apiKey, refreshes }} hasPrivate=${listings.hints.hasPrivate} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
         ${view.open !== null && isError(opened[0]) && html`<p class="banner stack failed" role="alert">${lostLinkWords(opened[0], apiKey !== null)}</p>`}
         <${isReady ? Content : Loading} ...${board} />
       </main>
@@ -162,7 +163,7 @@ function Side(board: Board) {
       <${FilterPanel}
         ...${board}
         ...${{ query, error: listings.error, onRetry: refresh }}
-        sources=${(listings.sources ?? []).map(({ registry }) => registry).filter(isSelectable)}
+        sources=${selectableIn(board)}
         onChange=${(next: Query, control: string) => navigation.go({ query: next }, control)}
       />
       <button type="button" class="show-results" onClick=${() => setOpen(false)}>${showWords(listings)}</button>
@@ -233,6 +234,13 @@ const facetNames = ({ facets, filters }: ListingView, controls: readonly Control
   ...filters.filter((name) => name === 'continent'),
   'registry',
 ]
+
+/** Of many sources those that the answer names, and those with the most listings. */
+function selectableIn({ listings: { sources, sourcesCounted }, facets }: Board): string[] {
+  const named = (sources ?? []).map(({ registry }) => registry)
+  const counted = sourcesCounted ? (facets.byName.get('sources')?.values ?? []) : []
+  return [...new Set([...named, ...counted.map(({ value }) => value)])].filter(isSelectable)
+}
 
 /** A source of another gateway comes with that gateway: `eu/curated` with `eu`. */
 const isSelectable = (registry: string): boolean => !registry.includes('/') && registry !== '*'

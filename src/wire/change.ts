@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { listingSchema, mergedListingSchema } from './listing.ts'
-import { sourceNoteSchema } from './source.ts'
+import { sourceNoteSchema, sourcesCountedSchema } from './source.ts'
 
 const ofListing = {
   key: z.string().describe('Names the listing, whatever its source; opaque'),
@@ -42,6 +42,7 @@ export const changesSchema = z
     more: z.boolean().describe('Whether there are further changes already'),
     complete: z.boolean().describe('Every visible source answers, and its changes are followed'),
     sources: z.array(sourceNoteSchema),
+    sources_counted: sourcesCountedSchema,
   })
   .meta({ id: 'Changes' })
 

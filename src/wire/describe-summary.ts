@@ -1,10 +1,10 @@
 import { plural } from '../domain/plural.ts'
 import { readableAmount, unitName } from '../domain/price/price-key.ts'
 import { formatAge } from '../domain/timestamp.ts'
-import { describeAnswered, haveAllAnswered } from './describe-answered.ts'
+import { describeAnswered, haveAllAnswered, oldestReading } from './describe-answered.ts'
 import { describeMissing } from './describe-missing.ts'
 import type { NotCounted, PriceRangeJson } from './facets.ts'
-import type { SourceReport } from './source.ts'
+import type { SourceReport, SourcesCounted } from './source.ts'
 
 type Described = {
   total: number
@@ -12,6 +12,7 @@ type Described = {
   prices: readonly PriceRangeJson[]
   not_counted: NotCounted
   sources: readonly SourceReport[]
+  sourcesCounted?: SourcesCounted | undefined
   /** Sources behind gateways whose listings are copies. */
   copies?: readonly string[]
   /** Whether there are private sources that the reader does not see, where the operator says so. */
@@ -23,16 +24,16 @@ type Described = {
  * answered, the oldest reading is 12 s old. Not counted: 2 prices of test networks.`
  */
 export function describeSummary(described: Described): string {
-  const { sources, copies = [] } = described
-  const ages = sources.flatMap(({ age_seconds: age }) => age ?? [])
-  const oldest = ages.length === 0 ? '' : `, the oldest reading is ${formatAge(Math.max(...ages))} old`
+  const { sources, sourcesCounted, copies = [] } = described
+  const age = oldestReading(sources, sourcesCounted)
+  const oldest = age === null ? '' : `, the oldest reading is ${formatAge(age)} old`
   const [lead, ...left] = describeCost(described)
   return [
     lead,
     // Of one source that answers there is nothing to say.
-    ...(sources.length === 1 && haveAllAnswered(sources) && copies.length === 0
+    ...(sources.length === 1 && !sourcesCounted && haveAllAnswered(sources) && copies.length === 0
       ? []
-      : [`${describeAnswered(sources, copies)}${oldest}.`]),
+      : [`${describeAnswered(sources, sourcesCounted, copies)}${oldest}.`]),
     ...sources.flatMap((source) => describeMissing(source) ?? []).map((missing) => `${missing}.`),
     ...left,
   ].join(' ')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
 import { violationSchema } from './problem.ts'
-import { sourceReportSchema } from './source.ts'
+import { sourceReportSchema, sourcesCountedSchema } from './source.ts'
 
 const amount = z.string().describe('In whole tokens, or in base units where `decimals` is absent; rounded up')
 
@@ -103,6 +103,7 @@ export const facetsSchema = z
     private_sources: privateSourcesSchema,
     complete: z.boolean(),
     sources: z.array(sourceReportSchema),
+    sources_counted: sourcesCountedSchema,
   })
   .meta({ id: 'MarketFacets' })
 

@@ -41,6 +41,7 @@ const replicaSchema = z
     reload: reloadSchema,
     total: trafficSchema.shape.total.describe('Of the last 60 minutes'),
     watchers: z.int().describe('Requests that wait for changes, streams included'),
+    inconsistencies: z.int().describe('Copies of listings that its index was found to show or hide wrongly'),
     states: z.record(z.string(), z.int()).describe('Number of sources in each state'),
   })
   .meta({ id: 'Replica' })

@@ -3,7 +3,7 @@ import { LISTING_STATUSES } from '../domain/listing.ts'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
 import { privateSourcesSchema, suggestionsSchema, unplacedSchema } from './facets.ts'
 import { violationSchema } from './problem.ts'
-import { sourceReportSchema } from './source.ts'
+import { sourceReportSchema, sourcesCountedSchema } from './source.ts'
 import { wireTimestamp } from './time.ts'
 
 export const listingStatusSchema = z.enum(LISTING_STATUSES)
@@ -91,6 +91,10 @@ const provenance = z
   .looseObject({
     registry: z.string().describe('The source whose copy this is'),
     publisher: z.string().optional().describe('Signing address, where it is known'),
+    publisher_aliases: z
+      .array(z.string())
+      .optional()
+      .describe('Other keys of the publisher, by which it is found too: its first key comes first'),
     also_in: z.array(z.string()),
     stale: z.boolean(),
     label: z.string().optional().describe('What the operator of this gateway says of the source'),
@@ -181,6 +185,7 @@ export const mergedEnvelopeSchema = envelopeSchema
       .describe('Where nothing matches: at most three listings, each of which differs in one thing'),
     private_sources: privateSourcesSchema,
     sources: z.array(sourceReportSchema),
+    sources_counted: sourcesCountedSchema,
     next_cursor: z.string().optional().describe('Present if there are more listings'),
   })
   .meta({ id: 'MergedEnvelope' })

@@ -25,6 +25,20 @@ export const sourceReportSchema = z
   })
   .meta({ id: 'SourceReport', description: 'How one source answered this query' })
 
+/** From so many visible sources on, an answer counts those of which there is nothing to say. */
+export const MANY_SOURCES = 100
+
+export const sourcesCountedSchema = z
+  .object({
+    loaded: z.int(),
+    age_seconds: z.int().optional().describe('Of the oldest of their readings'),
+  })
+  .optional()
+  .meta({
+    id: 'SourcesCounted',
+    description: `From ${MANY_SOURCES} visible sources on: how many more there are than \`sources\` names. All of them have answered, and none has an item in this answer`,
+  })
+
 export const sourceStatusSchema = z
   .looseObject({
     registry: z.string(),
@@ -129,6 +143,8 @@ export type SourceReport = Immutable<z.infer<typeof sourceReportSchema>>
 export type SourceStatusJson = Immutable<z.infer<typeof sourceStatusSchema>>
 export type SourceDetailsJson = Immutable<z.infer<typeof sourceDetailsSchema>>
 export type SourceNote = Readonly<z.infer<typeof sourceNoteSchema>>
+/** Sources that are counted in place of being named. */
+export type SourcesCounted = Immutable<NonNullable<z.infer<typeof sourcesCountedSchema>>>
 
 /** Without the unknown members of loose objects. */
 type Immutable<T> = unknown extends T

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sourceReportSchema } from './source.ts'
+import { sourceReportSchema, sourcesCountedSchema } from './source.ts'
 
 const spellingSchema = z
   .object({
@@ -41,6 +41,7 @@ const vocabularySchema = z
 export const vocabularyReportSchema = vocabularySchema.extend({
   complete: z.boolean(),
   sources: z.array(sourceReportSchema),
+  sources_counted: sourcesCountedSchema,
 })
 
 export type SpellingJson = z.infer<typeof spellingSchema>

@@ -47,7 +47,6 @@ const ALONE: readonly string[] = [
   'test/integration/context/reload-memory.test.ts',
   'test/integration/http/connections.test.ts',
   'test/integration/http/stalled-readers.test.ts',
-  'test/integration/http/routes/authority.test.ts',
   'test/integration/http/openapi.test.ts',
   'test/integration/http/unsent-answers.test.ts',
   'test/integration/upstream/filter-spec-cache.test.ts',

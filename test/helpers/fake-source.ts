@@ -1,16 +1,14 @@
+import { Emitter } from '../../src/domain/emitter.ts'
 import type { ListingStatus } from '../../src/domain/listing.ts'
 import { identityKey } from '../../src/domain/listing-identity.ts'
-import type { ListingQuery } from '../../src/domain/query.ts'
-import type { Held, HeldCopy } from '../../src/domain/source/held.ts'
-import type { NamedSource } from '../../src/domain/source/named-source.ts'
-import { comparePositions, isAfter, placeOf } from '../../src/domain/source/position.ts'
-import type { Item, Range } from '../../src/domain/source/reading.ts'
+import type { Holding } from '../../src/domain/source/holding.ts'
+import type { Item } from '../../src/domain/source/item.ts'
 import type { SourceReason } from '../../src/domain/source/reasons.ts'
 import { SourceError } from '../../src/domain/source/source-error.ts'
 import type { Micros } from '../../src/domain/timestamp.ts'
-import { matchesAll } from '../../src/filter-spec/evaluate.ts'
-import { documentOf } from '../../src/listing-index/document-reader.ts'
-import { selectItems } from '../../src/listing-index/item-selection.ts'
+import type { Row } from '../../src/listing-index/copy.ts'
+import type { CopyIndex } from '../../src/listing-index/copy-index.ts'
+import { run } from './steps.ts'
 
 /** Default status: open. */
 export type FakeItem = Item & { status?: ListingStatus }
@@ -32,7 +30,6 @@ export function fakeItem(
   return {
     bytes: Buffer.from(JSON.stringify(document)),
     listingId,
-    createdAt: position,
     position,
     storefrontUrl: 'http://storefront.example/',
     publisher: null,
@@ -40,18 +37,16 @@ export function fakeItem(
   }
 }
 
-/** May be changed between two Readings. */
-export type FakeSource = Omit<NamedSource, 'read' | 'select'> & {
-  read: NamedSource['read']
-  select: NamedSource['select']
+/** A source as what it has, which may be changed between two questions, and in a stream. */
+export type FakeSource = Pick<Holding, 'name' | 'visibility' | 'priority' | 'isOwn' | 'isGateway'> & {
   items: readonly FakeItem[]
-  /** Changes the items, of which the source informs its listeners. */
-  change: (edit: (items: FakeItem[]) => unknown) => void
   failure: SourceReason | null
+  isStale: boolean
   /** Of its listings. */
   coverage: 'whole' | 'loading'
-  /** Ranges that were read, oldest first. */
-  ranges: Range[]
+  /** Changes the items, in every gateway over the source. */
+  change: (edit: (items: FakeItem[]) => unknown) => void
+  onChange: (listener: () => void) => () => void
 }
 
 /** An upstream that holds these listings, or the own Registry. */
@@ -60,112 +55,87 @@ export function fakeSource(
   items: readonly FakeItem[],
   options: Partial<FakeSource> = {},
 ): FakeSource {
-  const listeners = new Set<(ids: Iterable<string>) => void>()
+  const changes = new Emitter<void>()
   const source: FakeSource = {
     name,
     visibility: 'public',
-    mode: 'snapshot',
+    isOwn: false,
+    isGateway: false,
     priority: 1,
     failure: null,
+    isStale: false,
     coverage: 'whole',
-    ranges: [],
     change: (edit) => {
       const changed = [...source.items]
       edit(changed)
-      const ids = new Set([...source.items, ...changed].map(({ listingId }) => listingId))
       source.items = changed
-      for (const listener of listeners) listener(ids)
+      changes.emit()
     },
-    read: async (query, range) => {
-      source.ranges.push(range)
-      const { shown, ...info } = matchesOf(source, query)
-      const behind = shown.filter((item) => isAfter(placeOf(item), range.after)).slice(range.skip ?? 0)
-      return { ...info, listings: behind.slice(0, range.count), hasMore: behind.length > range.count }
-    },
-    select: async (query) => {
-      const { shown, ...info } = matchesOf(source, query)
-      return { ...selectItems(shown), ...info }
-    },
-    held: heldOf(() => source, listeners),
+    onChange: changes.listen,
     ...options,
     items: [...items],
   }
   return source
 }
 
-/** Its items with their rows: a gateway may have several of one id. */
-export function rowsOf({ items, isGateway = false, mode }: FakeSource): readonly FakeItem[] {
-  const held = items.filter(({ status = 'open' }) => mode === 'local' || status === 'open')
-  return isGateway ? held.map(withRow) : held
+/** Of the source, by what a gateway knows: upstreams are held open. */
+export const heldItems = ({ items, isOwn }: FakeSource): readonly FakeItem[] =>
+  items.filter(({ status = 'open' }) => isOwn || status === 'open')
+
+/** A gateway may have several items of one id. */
+export function keyIn({ isGateway }: Pick<FakeSource, 'isGateway'>, item: FakeItem): string {
+  return isGateway ? `${item.listingId}\n${identityKey(item)}` : item.listingId
 }
 
-const ROWS = new WeakMap<FakeItem, FakeItem>()
-
-function withRow(item: FakeItem): FakeItem {
-  const before = ROWS.get(item)
-  if (before !== undefined) return before
-  const row = `${item.listingId}\n${identityKey(item)}`
-  const own = Object.getOwnPropertyDescriptors(item)
-  const made = Object.defineProperties({ row }, { ...own }) as unknown as FakeItem
-  ROWS.set(item, made)
-  return made
+/** Why a list of that status has nothing of the source. */
+export function refusalOf(
+  { name, failure, isOwn }: FakeSource,
+  status: ListingStatus | null,
+): SourceError | null {
+  if (failure !== null) return new SourceError(failure, `${name}: scripted`)
+  const isNotHeld = !isOwn && status !== null && status !== 'open'
+  return isNotHeld ? new SourceError('open_only', `${name}: scripted`) : null
 }
 
-const rowOf = ({ listingId, row = listingId }: FakeItem): string => row
-
-function heldOf(sourceOf: () => FakeSource, listeners: Set<(ids: Iterable<string>) => void>): Held {
-  let byId: { of: readonly FakeItem[]; copies: Map<string, HeldCopy[]> } | null = null
-  const copies = (): Map<string, HeldCopy[]> => {
-    const { items, failure } = sourceOf()
-    if (failure !== null) return new Map()
-    if (byId?.of !== items) {
-      const held = rowsOf(sourceOf()).map((item) => ({
-        key: rowOf(item),
-        item,
-        status: item.status ?? 'open',
-      }))
-      byId = { of: items, copies: Map.groupBy(held, ({ item }) => item.listingId) }
-    }
-    return byId.copies
+/** The source in an index, which follows its changes. */
+export function hold(index: CopyIndex, fake: FakeSource, asOf: number): Holding {
+  const { name, visibility, priority, isOwn, isGateway } = fake
+  const source = index.addSource(name, isOwn)
+  const rowOf = (key: string, item: FakeItem): Row => {
+    const { publisher, storefrontUrl, position, bytes, origin, status = 'open' } = item
+    const seller = index.sellers.numberOf({ publisher, storefrontUrl }, `${name} ${key}`)
+    return { key, source, seller, status, position, bytes, origin }
   }
+  const itemsByKey = () => new Map(heldItems(fake).map((item) => [keyIn(fake, item), item]))
+  let held = itemsByKey()
+  run(
+    index.load(
+      source,
+      Array.from(held, ([key, item]) => rowOf(key, item)),
+    ),
+  )
+  fake.onChange(() => {
+    const before = held
+    held = itemsByKey()
+    for (const key of before.keys()) if (!held.has(key)) index.remove(source, key)
+    for (const [key, item] of held) if (before.get(key) !== item) index.put(rowOf(key, item))
+  })
   return {
-    failure: ({ status }) => {
-      const { name, mode, failure } = sourceOf()
-      if (failure !== null) return new SourceError(failure, `${name}: scripted`)
-      const isNotHeld = mode !== 'local' && status !== null && status !== 'open'
-      return isNotHeld ? new SourceError('open_only', `${name}: scripted`) : null
+    name,
+    visibility,
+    priority,
+    isOwn,
+    isGateway,
+    answer: ({ status }) => {
+      const refusal = refusalOf(fake, status)
+      if (refusal !== null) throw refusal
+      const part = fake.coverage === 'loading' ? { part: { state: fake.coverage } as const } : {}
+      return { source, asOf, stale: fake.isStale, isCurrent: () => true, ...part }
     },
-    find: (listingId) => copies().get(listingId) ?? [],
-    ids: () => [...copies().values()].flat().map(({ item }) => item.listingId),
-    coverage: () => sourceOf().coverage,
+    rows: () => source,
+    coverage: () => (fake.failure === null ? fake.coverage : 'none'),
     prepare: () => null,
-    onChange: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    find: () => Promise.reject(new SourceError('connection_refused', `${name}: is not asked here`)),
     follow: () => () => {},
   }
-}
-
-/** Newest first, and what a Reading says beside. @throws SourceError */
-function matchesOf(source: FakeSource, query: ListingQuery) {
-  const failure = source.held.failure(query)
-  if (failure !== null) throw failure
-  const isIn = (item: FakeItem, rows: ListingQuery['hidden'] = []): boolean =>
-    rows.some(({ keys }) => keys.has(rowOf(item)))
-  const all = listed(source, query).filter((item) => !isIn(item, query.denied))
-  const shown = all.filter((item) => !isIn(item, query.hidden))
-  const part = source.coverage === 'whole' ? undefined : { state: source.coverage }
-  return { shown, total: shown.length, hidden: all.length - shown.length, asOf: 0, stale: false, part }
-}
-
-function listed(source: FakeSource, query: ListingQuery): FakeItem[] {
-  const { status, listingId, publisher, criteria, priceLimit } = query
-  const isAll = criteria.length === 0 && priceLimit === undefined
-  return rowsOf(source)
-    .filter((item) => listingId === undefined || item.listingId === listingId)
-    .filter((item) => status === null || (item.status ?? 'open') === status)
-    .filter((item) => publisher === null || item.publisher === publisher)
-    .filter((item) => isAll || matchesAll(criteria, documentOf(item.bytes), priceLimit))
-    .toSorted((a, b) => comparePositions(placeOf(a), placeOf(b)))
 }

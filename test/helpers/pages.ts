@@ -1,24 +1,27 @@
 import { ANONYMOUS } from '../../src/domain/api-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import type { ListingQuery } from '../../src/domain/query.ts'
-import type { NamedSource } from '../../src/domain/source/named-source.ts'
-import type { Item } from '../../src/domain/source/reading.ts'
+import type { Item } from '../../src/domain/source/item.ts'
 import { EMPTY_SPEC } from '../../src/filter-spec/filter.ts'
 import { ItemPrices } from '../../src/gateway/by-price/item-prices.ts'
 import { NO_BOUNDS } from '../../src/gateway/by-price/price-bounds.ts'
 import { Cursors } from '../../src/gateway/cursor.ts'
 import { renderItem } from '../../src/gateway/envelope.ts'
-import { Holdings } from '../../src/gateway/holdings.ts'
 import type { MergedItem } from '../../src/gateway/merged-item.ts'
 import { streamListings } from '../../src/gateway/ndjson.ts'
 import { type MergedPage, type Paging, readPage } from '../../src/gateway/pages.ts'
 import { createReaders } from '../../src/gateway/readers.ts'
-import { type MergeRequest, rankSources } from '../../src/gateway/sources.ts'
-import { manualClock } from './manual-clock.ts'
+import { type Curation, Rules } from '../../src/gateway/rules.ts'
+import { type AskRequest, rankSources } from '../../src/gateway/sources.ts'
+import { CopyIndex } from '../../src/listing-index/copy-index.ts'
+import { type FakeSource, hold } from './fake-source.ts'
+import { type ManualClock, manualClock } from './manual-clock.ts'
+import { filterOf } from './specs.ts'
+import { run } from './steps.ts'
 import { listingQuery } from './upstream.ts'
 import { VOCABULARY } from './vocabulary.ts'
 
-type ReadOptions = Partial<MergeRequest> & { cursor?: string | null }
+type ReadOptions = Partial<AskRequest> & { cursor?: string | null }
 
 /** `USDC` has two addresses. */
 export const TOKENS = new TokenTable([
@@ -27,27 +30,57 @@ export const TOKENS = new TokenTable([
   { chain: 'base', address: '0xc', symbol: 'WETH', decimals: 18 },
 ])
 
-/** What a merge over these sources is made of. */
-export function mergeOver(sources: readonly NamedSource[], clock = manualClock()) {
+/** Columns of the indexes of gateways. */
+export const MODEL = filterOf('gpu_model')
+/** Small segments, so that a short test has many of them. */
+const SIZES = { tail: 3, segment: 16_384, step: 4096 }
+
+type GatewayOptions = {
+  clock?: ManualClock
+  curation?: Curation
+  tokens?: TokenTable
+  index?: CopyIndex
+}
+
+/** What a gateway over these sources answers with. */
+export function settingsOver(
+  sources: readonly FakeSource[],
+  {
+    clock = manualClock(),
+    curation,
+    tokens = TOKENS,
+    index = new CopyIndex([MODEL], SIZES),
+  }: GatewayOptions = {},
+) {
+  const holdings = sources.map((source) => hold(index, source, clock.monotonic()))
+  const names = rankSources(holdings).map(({ name }) => name)
+  const rules = new Rules(index, names, curation)
+  const ranking = run(index.rank({ names, groupBy: 'listing', isOut: rules.isOut }))
+  rules.onChange((concerned) =>
+    index.decideAgain(ranking, [...new Set([...concerned.values()].flatMap((ids) => [...ids]))]),
+  )
   return {
-    sources,
-    holdings: new Holdings(rankSources(sources)),
+    index,
+    ranking,
+    rules,
+    sources: holdings,
+    ranks: new Map(names.map((name, rank) => [name, rank])),
     budgetMs: 60_000,
     clock,
-    tokens: TOKENS,
+    tokens,
     vocabulary: VOCABULARY,
-    itemPrices: new ItemPrices(TOKENS),
+    itemPrices: new ItemPrices(tokens),
     boundsOf: async () => NO_BOUNDS,
   }
 }
 
 /** A gateway over these sources; a second one over the same sources is its replica. */
 export function gatewayOver(
-  sources: readonly NamedSource[],
-  { clock = manualClock(), budgetMs = 60_000 } = {},
+  sources: readonly FakeSource[],
+  { clock = manualClock(), ...options }: GatewayOptions = {},
 ) {
   const cursors = new Cursors('the secret of all replicas', () => clock.now() / 1000)
-  const settings = { ...mergeOver(sources, clock), budgetMs, cursors }
+  const settings = { ...settingsOver(sources, { clock, ...options }), cursors }
   const askingOf = ({
     reader = createReaders({ sources }).of(ANONYMOUS),
     signal = new AbortController().signal,
@@ -68,11 +101,12 @@ export function gatewayOver(
     onChunk = (): void => {},
     query: Partial<ListingQuery> = {},
   ): Promise<Record<string, unknown>[]> => {
-    const { lines } = await streamListings(
-      settings,
-      { query: listingQuery(query), spec: EMPTY_SPEC },
-      askingOf(options),
-    )
+    const request = askingOf(options)
+    const { lines } = await streamListings(settings, {
+      query: listingQuery(query),
+      spec: EMPTY_SPEC,
+      request,
+    })
     const chunks: Buffer[] = []
     for await (const chunk of lines) {
       chunks.push(chunk)
@@ -89,7 +123,7 @@ export function gatewayOver(
 
 /** All items, page by page, by offset. `sizes`: of the pages, in turn. */
 export async function readByOffset(
-  sources: readonly NamedSource[],
+  sources: readonly FakeSource[],
   sizes: readonly number[],
   options: ReadOptions = {},
 ): Promise<Item[]> {
@@ -104,7 +138,7 @@ export async function readByOffset(
 
 /** The same by cursor, each page from another replica. `between` runs before each page but the first. */
 export async function readByCursor(
-  sources: readonly NamedSource[] | (() => readonly NamedSource[]),
+  sources: readonly FakeSource[] | (() => readonly FakeSource[]),
   sizes: readonly number[],
   { between = () => {}, ...options }: ReadOptions & { between?: (page: number) => void } = {},
 ): Promise<Item[]> {

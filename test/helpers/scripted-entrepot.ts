@@ -6,6 +6,8 @@ import type { Teardown } from './registry.ts'
 export type ScriptedEntrepot = {
   url: string
   items: string[]
+  /** Of a gateway; empty for a Registry. */
+  sources: readonly object[]
   /** What each stream sends; the last one repeats. */
   streams: (string | number)[]
   pulls: number
@@ -26,6 +28,7 @@ export async function startScriptedEntrepot(
   const scripted: ScriptedEntrepot = {
     url: '',
     items: listingTexts('x', 2),
+    sources: [],
     streams,
     pulls: 0,
     opened: [],
@@ -37,7 +40,9 @@ export async function startScriptedEntrepot(
     if (pathname === '/listings') {
       scripted.pulls++
       response.writeHead(200, { ...json, 'changes-position': `from-pull-${scripted.pulls}` })
-      response.end(envelopeText(scripted.items, scripted.items.length))
+      const { items, sources } = scripted
+      const more = sources.length > 0 ? { complete: false, sources } : {}
+      response.end(envelopeText(items, items.length, more))
     } else if (pathname === '/changes') {
       scripted.opened.push(searchParams.get('since')!)
       const stream = scripted.streams.length > 1 ? scripted.streams.shift()! : scripted.streams[0]!

@@ -2,11 +2,15 @@ import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import type { ExecutionContext } from 'ava'
 import type { ListingQuery } from '../../src/domain/query.ts'
-import type { Range, Reading } from '../../src/domain/source/reading.ts'
+import type { HeldAnswer } from '../../src/domain/source/holding.ts'
+import type { Item } from '../../src/domain/source/item.ts'
 import { SourceError } from '../../src/domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../src/domain/source/upstream.ts'
 import type { Filter } from '../../src/filter-spec/filter.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
+import { CopyIndex } from '../../src/listing-index/copy-index.ts'
+import type { Scope } from '../../src/listing-index/scope.ts'
+import { SourceSet } from '../../src/listing-index/source-set.ts'
 import { createAgent } from '../../src/upstream/http/agent.ts'
 import { PLAIN_QUERY, type UpstreamQuery } from '../../src/upstream/push-down.ts'
 import {
@@ -17,6 +21,7 @@ import {
 } from '../../src/upstream/upstream.ts'
 import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
+import { run } from './steps.ts'
 
 /** Milliseconds after which what is held is not fresh. */
 export const PAST_FRESH = 15_000
@@ -27,10 +32,21 @@ export type TestUpstream = Upstream & {
   fake: FakeRegistry
   clock: ManualClock
   options: UpstreamOptions
+  index: CopyIndex
   /** Default: the 50 newest open listings. Waits as long as nothing is there. */
-  read: (query?: Partial<ListingQuery>, range?: Partial<Range>) => Promise<Reading>
+  read: (query?: Partial<ListingQuery>, range?: Range) => Promise<Reading>
   /** Level, upstream, reason and message of each line. */
   logged: string[]
+}
+
+type Range = { after?: Pick<Item, 'listingId' | 'position'>; skip?: number; count?: number }
+
+/** What is shown of the upstream, with what an answer says of it. */
+export type Reading = Omit<HeldAnswer, 'source' | 'isCurrent'> & {
+  listings: readonly Item[]
+  total: number
+  hasMore: boolean
+  isCurrent?: HeldAnswer['isCurrent'] | undefined
 }
 
 export type TestUpstreamOptions = Partial<UpstreamOptions> & {
@@ -58,6 +74,7 @@ export async function openUpstream(
     logged.push([level, upstream, reason, message].filter((part) => part !== undefined).join(' '))
   }
   const state = new UpstreamState()
+  const index = snapshots.index ?? new CopyIndex([])
   const upstream = createUpstream({
     upstream: options,
     agent,
@@ -71,7 +88,9 @@ export async function openUpstream(
     log: { info: addLine('info'), warn: addLine('warn') },
     clock,
     random: () => 0.5,
+    head: 0,
     snapshots: {
+      index,
       storage: null,
       shared: null,
       filters: () => [],
@@ -89,11 +108,35 @@ export async function openUpstream(
   })
   await upstream.start()
   const { signal } = new AbortController()
-  const read: TestUpstream['read'] = async (query, range) => {
-    await upstream.source.held.prepare(query?.caching, signal)
-    return upstream.source.read(listingQuery(query), { after: null, count: 50, ...range }, signal)
+  const { source } = upstream
+  const ranking = run(index.rank({ names: [options.name], groupBy: 'listing' }))
+  const scopeOf = (number: number): Scope => ({ ranking, sources: new SourceSet([number]) })
+  const read: TestUpstream['read'] = async (asked, { after, skip, count = 50 } = {}) => {
+    const query = listingQuery(asked)
+    await source.prepare(query.caching, signal)
+    if (query.listingId !== undefined) {
+      const { copies, ...about } = await source.find({ ...query, listingId: query.listingId }, signal)
+      return { ...about, listings: copies, total: copies.length, hasMore: false }
+    }
+    const { source: number, ...about } = source.answer(query)
+    const { status, criteria, priceLimit, publisher } = query
+    const sellers = publisher === null ? null : new Set(index.sellers.numbersOf(publisher))
+    const scope = scopeOf(number)
+    const matches = run(index.match(scope, { status, criteria, priceLimit, sellers }))
+    const place = after && { createdAt: after.position, listingId: after.listingId, source: options.name }
+    const listings = matches.page({ limit: count + 1, offset: skip, after: place })
+    const { total } = matches
+    const version = index.versionOf(scope.sources)
+    const isCurrent = (now?: number) => about.isCurrent(now) && index.versionOf(scope.sources) === version
+    return {
+      ...about,
+      isCurrent,
+      listings: listings.slice(0, count),
+      total,
+      hasMore: listings.length > count,
+    }
   }
-  return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, read, logged })
+  return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, index, read, logged })
 }
 
 export function upstreamOptions(

@@ -13,7 +13,7 @@ import type { Criterion, Filter, FilterSpec } from '../../filter-spec/filter.ts'
 import { readFilterSpec } from '../../filter-spec/load.ts'
 import { sendableFilters, specWarnings } from '../../filter-spec/parameters.ts'
 import type { UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
-import { onlyOf } from '../../gateway/curation.ts'
+import { onlyOf } from '../../gateway/rules.ts'
 import { standingFilter } from '../../gateway/standing-filter.ts'
 import { type JsonValue, listAt, textAt } from '../../json/value.ts'
 import { type ReloadResultJson, reloadResultSchema } from '../../wire/fleet.ts'
@@ -27,7 +27,6 @@ import {
   type RegistryClient,
   readJsonObject,
 } from '../registries/registry-client.ts'
-import { RegistrySpec } from '../registries/registry-spec.ts'
 import type { Registry } from '../registries/select-registries.ts'
 import { type Finding, printFindings, visitRegistry } from './doctor.ts'
 
@@ -226,7 +225,7 @@ async function checkUpstream(
   const state = visit.state === 'wrong' && !visit.unauthorized ? 'warning' : visit.state
   const { listings } = visit
   const only = onlyOf(upstreamRules(config), name)
-  const declared = only.criteria.length === 0 ? null : new RegistrySpec(client, registry, timeoutMs)
+  const declared = only.criteria.length === 0 ? null : client.spec(registry, timeoutMs)
   await declared?.load()
   const held =
     listings === undefined

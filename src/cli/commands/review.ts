@@ -22,7 +22,6 @@ import {
   type RegistryClient,
   readJson,
 } from '../registries/registry-client.ts'
-import { RegistrySpec } from '../registries/registry-spec.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const reviewCommand: CommandDefinition<RegistryOptions & OutputOptions> = {
@@ -45,7 +44,7 @@ export const reviewCommand: CommandDefinition<RegistryOptions & OutputOptions> =
     const listingId = textAt(listing, 'listing_id') ?? id
     const referredBy = { url: registry.url, fronts: textAt(listing, '_meta', 'registry') !== registry.url }
     const visited = { storefront, id: listingId, referredBy, timeoutMs: selected.discoveryTimeoutMs }
-    const spec = new RegistrySpec(client, registry, selected.discoveryTimeoutMs)
+    const spec = client.spec(registry, selected.discoveryTimeoutMs)
     const [view] = await Promise.all([visit(terminal, client, visited), spec.load()])
     const publisher = textAt(listing, '_meta', 'publisher')
     const word = { is_free: isFree(listing, view), ...termsOf(view) }

@@ -47,7 +47,7 @@ export function printFreshness(
   if (reports.length === 1 && copies.size === 0) return
   const ages = reports.flatMap(({ age_seconds: age }) => age ?? [])
   const oldest = ages.length === 0 ? '' : `, oldest reading ${formatAge(Math.max(...ages))} old`
-  printReport(terminal, `[registry] ${describeAnswered(reports, [...copies])}${oldest}`)
+  printReport(terminal, `[registry] ${describeAnswered(reports, undefined, [...copies])}${oldest}`)
 }
 
 type Freshness = { items?: readonly MergedItem[]; copies?: readonly string[] }

@@ -2,17 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { shippedVocabulary } from '../../config/vocabulary.ts'
 import { systemClock } from '../../domain/clock.ts'
 import { TokenTable } from '../../domain/price/token.ts'
+import type { ListingQuery } from '../../domain/query.ts'
 import { SEES_ALL } from '../../domain/reader.ts'
+import type { Holding } from '../../domain/source/holding.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
+import { inOneTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { Cursors } from '../../gateway/cursor.ts'
-import { createMarket, type Market } from '../../gateway/market.ts'
+import { type Market, openMarket } from '../../gateway/market.ts'
 import type { MarketSource } from '../../gateway/market-parts.ts'
 import type { MarketRequest } from '../../gateway/market-query.ts'
 import type { Report } from '../../gateway/source-report.ts'
+import { CopyIndex } from '../../listing-index/copy-index.ts'
 import { healthOf } from './inspect-registry.ts'
 import { describeSourceError, type RegistryClient, type SourceOptions } from './registry-client.ts'
-import { RegistrySpec } from './registry-spec.ts'
 import { keyHint, pinHint, type Registry, type SelectedRegistries } from './select-registries.ts'
 
 /** Most listings that are read of a Registry for one question. */
@@ -51,20 +54,26 @@ export function openBuyerMarket(
   }: BuyerOptions,
 ): Market {
   const isAlone = registries.length === 1
-  const options = { timeoutMs: registryMs, pullMs: wholeMs, maxListings, isAlone, onSettled }
-  return createMarket({
-    sources: registries.map((registry, n) => registrySource(client, registry, n, options)),
-    spec: null,
-    tokens,
-    vocabulary: shippedVocabulary(),
-    budgetMs: overallMs + EVALUATION_MS,
-    countMs: overallMs,
-    clock: systemClock,
-    cursors: cursors ?? null,
-    maxDepth: Number.POSITIVE_INFINITY,
-    sourceOf: (name) => registryOf(registries, name).url,
-    describeFailure,
-  })
+  const index = new CopyIndex([])
+  const specs = registries.map((registry) => client.spec(registry, registryMs))
+  const options = { index, specs, timeoutMs: registryMs, pullMs: wholeMs, maxListings, isAlone, onSettled }
+  return inOneTurn(
+    openMarket({
+      index,
+      sources: registries.map((registry, priority) => {
+        return registrySource(client, registry, { ...options, priority })
+      }),
+      spec: null,
+      tokens,
+      vocabulary: shippedVocabulary(),
+      budgetMs: overallMs + EVALUATION_MS,
+      countMs: overallMs,
+      clock: systemClock,
+      cursors: cursors ?? null,
+      sourceOf: (name) => registryOf(registries, name).url,
+      describeFailure,
+    }),
+  )
 }
 
 /** For agents, for as long as the process runs; cursors are valid for that time. */
@@ -83,31 +92,23 @@ export function openAgentMarket(
 
 const AGENT_MS = 10_000
 
+type RegistrySourceOptions = SourceOptions & Required<Pick<BuyerOptions, 'onSettled'>>
+
 function registrySource(
   client: RegistryClient,
   registry: Registry,
-  priority: number,
-  { onSettled, ...options }: SourceOptions & Required<Pick<BuyerOptions, 'onSettled'>>,
+  { onSettled, ...options }: RegistrySourceOptions,
 ): MarketSource {
   const { url: name } = registry
-  const { timeoutMs } = options
-  const spec = new RegistrySpec(client, registry, timeoutMs)
-  const { held, ...pulled } = client.source(registry, spec, options)
+  const { specs, timeoutMs, priority } = options
+  const spec = specs[priority]!
+  const source = client.source(registry, spec, options)
   return {
     source: {
-      name,
-      visibility: 'public',
-      mode: 'snapshot',
-      priority,
-      // Any of them may be one.
-      isGateway: true,
-      ...pulled,
-      held: {
-        ...held,
-        fetch: async (query, signal) => {
-          await held.fetch?.(query, signal)
-          onSettled(registry, held.failure(query) === null)
-        },
+      ...source,
+      fetch: async (query, signal) => {
+        await source.fetch?.(query, signal)
+        onSettled(registry, hasAnswer(source, query))
       },
     },
     spec: {
@@ -119,6 +120,15 @@ function registrySource(
       failure: () => spec.failure,
     },
     health: () => healthOf(client, registry, timeoutMs),
+  }
+}
+
+function hasAnswer(source: Holding, query: ListingQuery): boolean {
+  try {
+    source.answer(query)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -2,7 +2,7 @@ import { isRegistryName } from '../../domain/names.ts'
 import { readMissingList } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import { isJsonObject, type JsonValue, listAt, textAt } from '../../json/value.ts'
+import { isJsonObject, type JsonValue, listAt, numberAt, textAt } from '../../json/value.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import {
   type ApiResponse,
@@ -32,9 +32,14 @@ export async function inspectRegistry(
   try {
     const response = await get('/sources')
     if (response.status === 200) {
-      const sources = sourcesIn(readJson(response))
-      if (sources !== null) return { registry: url, kind: 'gateway', sources }
-      return { registry: url, error: 'GET /sources: not a list of sources' }
+      const body = readJson(response)
+      const sources = sourcesIn(body)
+      if (sources === null) return { registry: url, error: 'GET /sources: not a list of sources' }
+      const total = numberAt(body, 'total') ?? 0
+      // The largest page has the rest, whatever a gateway says.
+      const rest = sources.length < total ? await get(`/sources?limit=1000&offset=${sources.length}`) : null
+      const more = rest?.status === 200 ? (sourcesIn(readJson(rest)) ?? []) : []
+      return { registry: url, kind: 'gateway', sources: [...sources, ...more] }
     }
     if (response.status !== 404)
       return { registry: url, error: describeErrorResponse(response), reason: reasonOf(response) }

@@ -1,5 +1,5 @@
 import { notReceipt, type Receipt } from '../../client/signed-write.ts'
-import type { NamedSource } from '../../domain/source/named-source.ts'
+import type { Holding } from '../../domain/source/holding.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
 import {
@@ -10,6 +10,7 @@ import {
   listAt,
   parseJson,
 } from '../../json/value.ts'
+import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import { CliError, EXIT, exitCodeOfStatus } from '../exit-codes.ts'
 import type { Registry } from './select-registries.ts'
 
@@ -43,6 +44,11 @@ export type ClientOptions = {
 }
 
 export type SourceOptions = {
+  index: CopyIndex
+  /** Of all Registries: the index has the columns of their filters. */
+  specs: readonly KnownSpec[]
+  /** The lowest number is the best. */
+  priority: number
   /** Per request. */
   timeoutMs: number
   /** Of all that is read of the Registry at once. */
@@ -52,11 +58,11 @@ export type SourceOptions = {
   isAlone: boolean
 }
 
-export type PulledRegistry = Pick<NamedSource, 'read' | 'select' | 'held'>
-
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
 export type RegistryClient = {
-  source: (registry: Registry, spec: KnownSpec, options: SourceOptions) => PulledRegistry
+  /** Its filter spec, requested for the first query that has filters. */
+  spec: (registry: Registry, timeoutMs: number) => KnownSpec
+  source: (registry: Registry, spec: KnownSpec, options: SourceOptions) => Holding
   send: (request: ApiRequest) => Promise<ApiResponse>
   close: () => Promise<void>
 }

@@ -63,9 +63,9 @@ export function readMissing(
 /**
  * Age of the oldest data that a gateway answered with, in seconds, at most a day; 0 where it states none.
  */
-export function readOldestAge(sources: JsonValue | undefined): number {
+export function readOldestAge({ sources, sources_counted: counted = null }: JsonObject): number {
   if (!Array.isArray(sources)) return 0
-  return sources.reduce<number>((oldest, source) => {
+  return [...sources, counted].reduce<number>((oldest, source) => {
     const age = isJsonObject(source) ? source.age_seconds : undefined
     return typeof age === 'number' && age > oldest ? Math.min(age, MAX_AGE_SECONDS) : oldest
   }, 0)

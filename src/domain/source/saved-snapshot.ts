@@ -1,8 +1,8 @@
 import { objectMembers } from '../../json/members.ts'
 import { JsonScanner, type Slice } from '../../json/scanner.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import type { Item } from './item.ts'
 import { type MissingSource, readMissingList } from './missing-source.ts'
-import type { Item } from './reading.ts'
 
 /** All open listings of an upstream by key, as of `takenAt` (ms since the Unix epoch). */
 export type SavedSnapshot = SnapshotFacts & { listings: ReadonlyMap<string, Item> }
@@ -85,7 +85,8 @@ export function renderSnapshot(
     ),
   ]
   let comma = ''
-  for (const [key, { bytes, ...about }] of listings) {
+  for (const [key, { bytes, listingId, position, storefrontUrl, publisher, aliases, origin }] of listings) {
+    const about = { listingId, position, storefrontUrl, publisher, aliases, origin }
     parts.push(
       Buffer.from(`${comma}\n{"key":${JSON.stringify(key)},"about":${JSON.stringify(about)},"listing":`),
     )
@@ -139,12 +140,7 @@ function readEntry(bytes: Buffer, at: number): [key: string, item: Item] {
 
 /** Our own file: only essential members are checked. */
 function isAboutItem(value: unknown): value is Omit<Item, 'bytes'> & JsonObject {
-  return (
-    isJsonObject(value) &&
-    typeof value.listingId === 'string' &&
-    typeof value.createdAt === 'number' &&
-    typeof value.position === 'number'
-  )
+  return isJsonObject(value) && typeof value.listingId === 'string' && typeof value.position === 'number'
 }
 
 function membersAt(bytes: Buffer, at: number): ReadonlyMap<string, Slice> {

@@ -1,10 +1,10 @@
 import type { Minute } from '../minutes.ts'
 import type { Breaker } from './breaker.ts'
 import type { Failure } from './failure.ts'
+import type { SourcePart } from './holding.ts'
 import type { MissingSource } from './missing-source.ts'
-import type { SourcePart, Visibility } from './reading.ts'
 import type { SourceReason } from './reasons.ts'
-import type { UpstreamOptions } from './upstream.ts'
+import type { UpstreamOptions, Visibility } from './upstream.ts'
 
 /** An entry of `GET /sources`. */
 export type SourceStatus = {

@@ -1,11 +1,12 @@
 import type { Principal } from '../../signing/principal.ts'
 import type { StandingFilter } from '../query.ts'
-import type { Visibility } from './reading.ts'
 
 export const UPSTREAM_KINDS = ['registry', 'gateway'] as const
 
 /** Only a gateway's `_meta` is trusted. */
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number]
+
+export type Visibility = 'public' | 'private'
 
 /** A Registry of the signed line: its name there, and the keys that may sign its answers, two while it changes its key. */
 export type Pin = { authority: string; keys: readonly Principal[] }

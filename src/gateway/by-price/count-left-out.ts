@@ -1,57 +1,46 @@
 import { basisOf, hasRates } from '../../domain/price/payment-option.ts'
-import type { TokenTable } from '../../domain/price/token.ts'
-import type { Item } from '../../domain/source/reading.ts'
-import type { PriceGrouping } from '../../domain/source/selection.ts'
+import type { Copy } from '../../listing-index/copy.ts'
 import { leadingPrice } from '../../wire/describe-summary.ts'
 import type { NotCounted, PriceRangeJson } from '../../wire/facets.ts'
+import { nameIn } from '../asked.ts'
 import { readListing } from '../merged-item.ts'
-import type { SelectedSource } from '../selected-source.ts'
-import type { MergeSettings } from '../sources.ts'
-import type { PriceBounds } from './price-bounds.ts'
-
-type Counted = {
-  prices: readonly PriceRangeJson[]
-  grouping: PriceGrouping
-  bounds: PriceBounds
-  settings: Pick<MergeSettings, 'tokens' | 'itemPrices'>
-}
+import type { Counting } from './count-outliers.ts'
 
 /** Before all listings without a price. */
 const FIRST = { key: 0, position: Number.POSITIVE_INFINITY, listingId: '' }
 
 /** The listings that the leading price leaves out, each by one reason: with the offers of that price they are all matches. */
 export function* countLeftOut(
-  selected: readonly SelectedSource[],
-  { prices, grouping: { per, scaleOf }, bounds, settings: { tokens, itemPrices } }: Counted,
+  counting: Counting,
+  ranges: readonly PriceRangeJson[],
 ): Generator<void, NotCounted> {
-  const lead = leadingPrice(prices)
+  const { asked, matches, prices, bounds, settings } = counting
+  const { per, scaleOf } = prices
+  const lead = leadingPrice(ranges)
   const counts: NotCounted = { ...(lead?.outliers && { outlier: lead.outliers }) }
-  const groups = lead === undefined ? [] : [basesOf(lead, per, tokens)]
-  const reasonOf = (item: Item, source: string): keyof NotCounted => {
-    if (bounds.outliersOf(item, source).length > 0) return 'outlier'
-    const { leading } = itemPrices.of(item, () => readListing(item))
-    if (leading === null) return hasRates(readListing(item)) ? 'unreadable' : 'none'
+  const groups = lead === undefined ? [] : [basesOf(lead, counting)]
+  const reasonOf = (copy: Copy): keyof NotCounted => {
+    if (bounds.outliersOf(copy, nameIn(asked, copy)).length > 0) return 'outlier'
+    const { leading } = settings.itemPrices.of(copy)
+    if (leading === null) return hasRates(readListing(copy)) ? 'unreadable' : 'none'
     if (leading.testnet === true) return 'testnet'
     if (leading.symbol === undefined || leading.symbol !== lead?.symbol || leading.unit !== lead.unit)
       return 'other'
     if (leading.gpus === null) return 'whole'
     return per === 'gb' || per === 'tflop' ? 'unsized' : 'other'
   }
-  for (const { selection, source } of selected) {
-    const after = { ...FIRST, group: groups.length }
-    for (const { item } of selection?.byPrice({ groups, per, scaleOf }, after) ?? []) {
-      yield
-      const reason = reasonOf(item, source.name)
-      counts[reason] = (counts[reason] ?? 0) + 1
-    }
+  const after = { ...FIRST, group: groups.length }
+  for (const { copy } of matches.copiesByPrice({ groups, per, scaleOf }, after)) {
+    yield
+    const reason = reasonOf(copy)
+    counts[reason] = (counts[reason] ?? 0) + 1
   }
   return counts
 }
 
 function basesOf(
   { symbol, unit, price_per }: PriceRangeJson,
-  per: PriceGrouping['per'],
-  tokens: TokenTable,
+  { prices: { per }, settings: { tokens } }: Counting,
 ): string[] {
   const kinds = per === 'offer' ? [true, false] : [price_per === per]
   return tokens.all

@@ -1,11 +1,13 @@
 import { basisOf, gpuCount, parseBasis } from '../../domain/price/payment-option.ts'
 import { lowestPrices, type PriceKey, scaleKey } from '../../domain/price/price-key.ts'
 import { TokenTable } from '../../domain/price/token.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import type { PriceCounts, PriceGrouping } from '../../domain/source/selection.ts'
+import type { CopyMatches } from '../../listing-index/copy-matches.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
+import { nameIn } from '../asked.ts'
 import { readListing } from '../merged-item.ts'
-import type { SelectedSource } from '../selected-source.ts'
+import type { Asked, MarketSettings } from '../sources.ts'
 import type { PriceBounds } from './price-bounds.ts'
 
 export type Outliers = {
@@ -15,32 +17,36 @@ export type Outliers = {
   prices: ReadonlyMap<string, PriceCounts>
 }
 
-type Context = { bounds: PriceBounds; prices: PriceGrouping; tokens: TokenTable }
+/** Matches whose prices are counted. */
+export type Counting = {
+  settings: MarketSettings
+  asked: Asked
+  matches: CopyMatches
+  bounds: PriceBounds
+  prices: PriceGrouping
+}
 
 /** The outliers among all matches: of each group of prices the cheapest are looked at, up to the highest bound. */
-export function* countOutliers(
-  selected: readonly SelectedSource[],
-  { bounds, prices, tokens }: Context,
-): Generator<void, Outliers> {
+export function* countOutliers(counting: Counting): Generator<void, Outliers> {
+  const { asked, matches, bounds, prices, settings } = counting
+  const { tokens } = settings
   const counted = new Map<string, PriceCounts>()
   const listings = new Set<string>()
   for (const [group, highest] of bounds.highest) {
     const bases = basesOf(group, tokens)
     const name = prices.groupOf(bases[0]!)
-    for (const { selection, source } of selected)
-      for (const { item, place } of selection?.byPrice(
-        { groups: [bases], per: 'gpu', scaleOf: tokens.scaleOf },
-        null,
-      ) ?? []) {
-        yield
-        if (place.group > 0 || place.key >= highest) break
-        if (!bounds.outliersOf(item, source.name).includes(group)) continue
-        listings.add(`${source.name}\n${item.listingId}\n${item.publisher}`)
-        const price = priceIn(item, { bases, prices, source: source.name })
-        if (price === null) continue
-        const known = counted.get(name)
-        counted.set(name, known === undefined ? price : addPriceCounts(known, price))
-      }
+    const order = { groups: [bases], per: 'gpu', scaleOf: tokens.scaleOf } as const
+    for (const { copy, group: at, key } of matches.copiesByPrice(order, null)) {
+      yield
+      if (at > 0 || key >= highest) break
+      const source = nameIn(asked, copy)
+      if (!bounds.outliersOf(copy, source).includes(group)) continue
+      listings.add(`${source}\n${copy.key}`)
+      const price = priceIn(copy, { bases, prices, source })
+      if (price === null) continue
+      const known = counted.get(name)
+      counted.set(name, known === undefined ? price : addPriceCounts(known, price))
+    }
   }
   return { listings: listings.size, prices: counted }
 }
@@ -50,28 +56,25 @@ const MAX_TIES = 100
 
 /** The fewest GPUs of a listing at the least price of a group; `null` where none counts its GPUs. */
 export function countLeastGpus(
-  selected: readonly SelectedSource[],
-  { group, key, bounds, prices, tokens }: LeastOptions,
+  { settings, asked, matches, bounds, prices }: Counting,
+  group: string,
+  least: PriceKey,
 ): number | null {
-  const bases = basesOf(group, tokens).flatMap((basis) => bothKinds(basis, prices.per))
-  let least: number | null = null
-  for (const { selection, source } of selected) {
-    const { per, scaleOf } = prices
-    let left = MAX_TIES
-    for (const { item, place } of selection?.byPrice({ groups: [bases], per, scaleOf, max: key }, null) ??
-      []) {
-      if (place.group > 0) break
-      if (place.key !== key) continue
-      if (left-- === 0) break
-      if (bounds.outliersOf(item, source.name).length > 0) continue
-      const gpus = gpuCount(readListing(item))
-      if (gpus !== null && (least === null || gpus < least)) least = gpus
-    }
+  const bases = basesOf(group, settings.tokens).flatMap((basis) => bothKinds(basis, prices.per))
+  const { per, scaleOf } = prices
+  let fewest: number | null = null
+  let left = MAX_TIES
+  const order = { groups: [bases], per, scaleOf, max: least }
+  for (const { copy, group: at, key } of matches.copiesByPrice(order, null)) {
+    if (at > 0) break
+    if (key !== least) continue
+    if (left-- === 0) break
+    if (bounds.outliersOf(copy, nameIn(asked, copy)).length > 0) continue
+    const gpus = gpuCount(readListing(copy))
+    if (gpus !== null && (fewest === null || gpus < fewest)) fewest = gpus
   }
-  return least
+  return fewest
 }
-
-type LeastOptions = Context & { group: string; key: PriceKey }
 
 /** Prices of whole offers have one group with and without a count of GPUs. */
 function bothKinds(basis: string, per: PriceGrouping['per']): string[] {

@@ -13,7 +13,7 @@ import {
 import { listingOfTerms } from '../../domain/price/terms.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
 import type { JsonValue } from '../../json/value.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'

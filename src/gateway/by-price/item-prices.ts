@@ -9,8 +9,9 @@ import {
 import { listingOfTerms } from '../../domain/price/terms.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
 import { remembered } from '../../domain/remembered.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import type { JsonValue } from '../../json/value.ts'
+import { documentOf } from '../../listing-index/document-reader.ts'
 import type { ItemPrice } from '../../wire/listing.ts'
 import { priceJson } from './item-price.ts'
 
@@ -38,13 +39,13 @@ export class ItemPrices {
     this.#places = new Map(tokens.all.map(({ symbol }, n) => [symbol, n] as const).reverse())
   }
 
-  of(item: Item, readListing: () => JsonValue): Prices {
+  of(item: Item): Prices {
     const { terms } = item
     if (terms === '') return NO_PRICES
     if (terms !== undefined) return remembered(this.#byTerms, terms, () => this.#read(listingOfTerms(terms)))
     const known = this.#byItem.get(item)
     if (known !== undefined) return known
-    const prices = this.#read(readListing())
+    const prices = this.#read(documentOf(item.bytes))
     this.#byItem.set(item, prices)
     return prices
   }

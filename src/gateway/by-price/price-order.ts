@@ -1,8 +1,8 @@
+import { byCount } from '../../domain/counts.ts'
 import { basisOf, isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
 import type { PricePer, ScaleOf } from '../../domain/price/price-key.ts'
 import type { Token } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
-import { byCount } from '../../domain/source/facet-counter.ts'
 import type { OfferCount } from '../../domain/source/offer-counts.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
 
@@ -22,20 +22,19 @@ const MAX_LABELS_BYTES = 4096
 /**
  * Names the groups of an order: a unit each with `tokens`, else a basis each. Units of time come first with `tokens`, then
  * those of most publishers: one seller makes any number of offers.
- * @param offers per basis, of each source
+ * @param offers per basis
  */
-export function nameGroups(offers: readonly ReadonlyMap<string, OfferCount>[], by: ByPrice): string[] {
+export function nameGroups(offers: ReadonlyMap<string, OfferCount>, by: ByPrice): string[] {
   const groups = new Map<string, OfferCount>()
-  for (const source of offers)
-    for (const [basis, count] of source) {
-      const label = labelOf(basis, by)
-      if (label === null) continue
-      const sum = groups.get(label)
-      groups.set(label, {
-        offers: (sum?.offers ?? 0) + count.offers,
-        publishers: (sum?.publishers ?? 0) + count.publishers,
-      })
-    }
+  for (const [basis, count] of offers) {
+    const label = labelOf(basis, by)
+    if (label === null) continue
+    const sum = groups.get(label)
+    groups.set(label, {
+      offers: (sum?.offers ?? 0) + count.offers,
+      publishers: (sum?.publishers ?? 0) + count.publishers,
+    })
+  }
   let bytes = 0
   const kept: string[] = []
   for (const [label] of [...groups].sort(compareGroups)) {

@@ -1,30 +1,24 @@
+import { addTo, byCount, mapIn } from '../../domain/counts.ts'
 import { isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
-import { formatAmount, type PriceKey, type PricePer } from '../../domain/price/price-key.ts'
+import { formatAmount, type PriceKey } from '../../domain/price/price-key.ts'
 import { TokenTable } from '../../domain/price/token.ts'
-import { byCount } from '../../domain/source/facet-counter.ts'
-import type { Facets, PriceCounts } from '../../domain/source/selection.ts'
+import type { PriceCounts } from '../../domain/source/selection.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
 import type { PriceRangeJson } from '../../wire/facets.ts'
-import type { Outliers } from './count-outliers.ts'
+import { type Counting, countLeastGpus, type Outliers } from './count-outliers.ts'
 
 const MAX_PRICES = 32
 
-type RangeOptions = {
-  per: PricePer
-  tokens: TokenTable
-  /** Offers by chain, of each group of known tokens. */
-  chains: ReadonlyMap<string, ReadonlyMap<string, number>>
-  /** GPUs that one has to take at the least price of a group; `null` where it is not known. */
-  leastGpus: (group: string, key: PriceKey) => number | null
-}
-
-/** What the counts of all sources say of each group of prices, less the outliers. */
+/** What the counts say of each group of prices, less the outliers. */
 export function rangesOf(
-  counts: readonly Pick<Facets, 'prices'>[],
+  counting: Counting,
+  counts: ReadonlyMap<string, PriceCounts>,
   outliers: Outliers,
-  { per, tokens, chains, leastGpus }: RangeOptions,
 ): PriceRangeJson[] {
-  return mergePrices(counts)
+  const { per } = counting.prices
+  const { tokens } = counting.settings
+  const chains = countChains(counting)
+  return [...counts]
     .map(([group, counts]): GroupCounts => {
       const low = outliers.prices.get(group)
       return [group, low === undefined ? counts : addPriceCounts(counts, low, -1)]
@@ -36,7 +30,7 @@ export function rangesOf(
       const { decimals = null, hasGpus, chain, ...token } = tokenOf(group, tokens)
       const onChains =
         chain === undefined ? [...(chains.get(group) ?? [])].sort(byCount) : [[chain, offers] as const]
-      const gpusAtLeast = token.symbol === undefined ? null : leastGpus(group, keys[0]!)
+      const gpusAtLeast = token.symbol === undefined ? null : countLeastGpus(counting, group, keys[0]!)
       const amount = (key: PriceKey): string => formatAmount(key, decimals)
       return {
         ...token,
@@ -54,12 +48,12 @@ export function rangesOf(
     })
 }
 
-function mergePrices(counts: readonly Pick<Facets, 'prices'>[]): GroupCounts[] {
-  const groups = new Set(counts.flatMap(({ prices }) => [...prices.keys()]))
-  return Array.from(groups, (group) => {
-    const all = counts.flatMap(({ prices }) => prices.get(group) ?? [])
-    return [group, all.reduce((one, other) => addPriceCounts(one, other))]
-  })
+/** Offers by chain, of each group of prices in known tokens. */
+function countChains({ matches, prices: { groupOf }, settings: { tokens } }: Counting) {
+  const byGroup = new Map<string, Map<string, number>>()
+  for (const [basis, { offers }] of matches.offers(tokens.all))
+    addTo(mapIn(byGroup, groupOf(basis)), parseBasis(basis).chain, offers)
+  return byGroup
 }
 
 type GroupCounts = [group: string, counts: PriceCounts]

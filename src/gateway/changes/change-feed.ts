@@ -1,16 +1,16 @@
 import type { Clock } from '../../domain/clock.ts'
 import { Emitter } from '../../domain/emitter.ts'
 import { type FeedEntry, GONE, PROCESS_START, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
-import { ALL_OPEN } from '../../domain/query.ts'
 import { randomId } from '../../domain/random-id.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
-import type { HeldChange, HeldCopy } from '../../domain/source/held.ts'
-import type { NamedSource } from '../../domain/source/named-source.ts'
+import type { Holding, HoldingChange } from '../../domain/source/holding.ts'
+import type { Copy } from '../../listing-index/copy.ts'
+import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import type { Feed, NewFeedChange } from '../../store/feed.ts'
 import { ChangeLog, nameOf } from './change-log.ts'
 import { EarlierCopies } from './earlier-copies.ts'
 import type { FollowedRegistry } from './followed-registry.ts'
-import { changesBetween, type IsDenied, statesOf } from './held-copy.ts'
+import { changesBetween, statesOf } from './held-copy.ts'
 import { unloggedChanges } from './unlogged-changes.ts'
 
 /** Entries per read, and per append: about 10 ms of SQLite. */
@@ -22,10 +22,16 @@ const RETRY_MS = 500
 /** Of the log, here and in the store. */
 const MAX_LOG_BYTES = 32 * 1024 * 1024
 
-type HeldSource = Pick<NamedSource, 'name'> & { held: NonNullable<NamedSource['held']> }
+type Attached = {
+  sources: readonly Holding[]
+  registry: FollowedRegistry | null
+  /** Whether the operator leaves out a copy of that source now. */
+  isDenied: (copy: Copy, source: string) => boolean
+}
 
 type ChangeFeedOptions = {
   feed: Feed
+  index: CopyIndex
   /** Whether other processes append changes of the same upstreams. */
   isShared: boolean
   retentionMs: number
@@ -34,7 +40,7 @@ type ChangeFeedOptions = {
 }
 
 /**
- * Appends what changes in sources in memory to the log of the store, and follows that log. An entry is readable here
+ * Appends what changes in the sources to the log of the store, and follows that log. An entry is readable here
  * only when this process has its change, or will append its own: docs/decisions/0030-a-log-of-changes.md.
  */
 export class ChangeFeed {
@@ -46,9 +52,11 @@ export class ChangeFeed {
   /** Of entries, by age. */
   retentionMs: number
   readonly #options: ChangeFeedOptions
-  readonly #attached = new Set<{ sources: readonly HeldSource[]; registry: FollowedRegistry | null }>()
+  readonly #attached = new Set<Attached & { byName: ReadonlyMap<string, Holding> }>()
   /** By the `follow` of each source: a reload opens the same sources again. */
-  readonly #followed = new WeakSet<HeldSource['held']['follow']>()
+  readonly #followed = new WeakSet<Holding['follow']>()
+  /** Copies before the change that is made. */
+  readonly #changing = new Map<string, readonly Copy[]>()
   readonly earlier = new EarlierCopies()
   /** To be appended, by source and key. */
   #queue = new Map<string, NewFeedChange>()
@@ -58,7 +66,7 @@ export class ChangeFeed {
   readonly #away = new Map<string, number>()
   readonly #reads = new SingleFlight(() => this.#readAll())
   readonly #appends = new SingleFlight(() => this.#appendAll())
-  readonly #stopListening: () => void
+  readonly #ends: readonly (() => void)[]
   #cancelRead: (() => void) | null = null
   #cancelAppend: (() => void) | null = null
   #isFaulty = false
@@ -78,16 +86,23 @@ export class ChangeFeed {
     this.#options = options
     this.retentionMs = options.retentionMs
     this.epoch = options.isShared ? '' : randomId()
-    this.#stopListening = options.feed.onAppend(() => this.#readInBackground())
+    const { feed, index } = options
+    this.#ends = [
+      feed.onAppend(() => this.#readInBackground()),
+      index.onChanging((ids) => {
+        for (const id of ids) this.#changing.set(id, index.copiesOf(id))
+      }),
+      index.onTouched((ids) => this.#takeAll(ids)),
+    ]
   }
 
   /** Follows these sources as well, until the returned function is called. */
-  attach(sources: readonly NamedSource[], registry: FollowedRegistry | null, isDenied: IsDenied): () => void {
-    const held = sources.filter((source): source is NamedSource & HeldSource => source.held !== undefined)
-    const attached = { sources: held, registry }
-    this.#attached.add(attached)
-    const ends = held.map((source) => source.held.follow((change) => this.#take(source, change, isDenied)))
-    for (const source of held) this.#begin(source, source.name === registry?.name)
+  attach(attached: Attached): () => void {
+    const { sources, registry } = attached
+    const known = { ...attached, byName: new Map(sources.map((source) => [source.name, source])) }
+    this.#attached.add(known)
+    const ends = sources.map((source) => source.follow((change) => this.#take(source, change)))
+    for (const source of sources) this.#begin(source)
     if (registry !== null && !this.#isRecovered) {
       this.#isRecovered = true
       this.#recover(registry).catch((cause: unknown) => {
@@ -97,7 +112,7 @@ export class ChangeFeed {
     }
     return () => {
       for (const end of ends) end()
-      this.#attached.delete(attached)
+      this.#attached.delete(known)
     }
   }
 
@@ -108,11 +123,9 @@ export class ChangeFeed {
 
   /** Lets readers look again at listings that other rules of the operator hide or show now. */
   lookAgain(name: string, listingIds: Iterable<string>): void {
-    const source = this.#sourceNamed(name)
+    const [source] = this.#named(name)
     if (source === undefined) return
-    for (const listingId of listingIds)
-      for (const [key, { publisher }] of statesOf(source.held.find(listingId), name))
-        this.#enqueue({ source: name, key, listingId, publisher, state: randomId() })
+    for (const listingId of listingIds) this.#enqueueAgain(name, source, listingId)
     this.#appendInBackground()
   }
 
@@ -123,33 +136,36 @@ export class ChangeFeed {
 
   close(): void {
     this.#isClosed = true
-    this.#stopListening()
+    for (const end of this.#ends) end()
     this.#cancelRead?.()
     this.#cancelAppend?.()
   }
 
-  /** A source that may have been in memory before. */
-  #begin(source: HeldSource, isOwn: boolean): void {
-    const { follow, coverage } = source.held
+  /** A source that may have been held before. */
+  #begin(source: Holding): void {
+    const { follow, coverage } = source
     if (this.#followed.has(follow)) return
     this.#followed.add(follow)
-    if (isOwn) return
+    if (source.isOwn) return
     if (this.#away.get(source.name) === undefined) this.#away.set(source.name, this.log.end)
     if (coverage() === 'whole' || coverage() === 'partial')
-      this.#take(source, { kind: 'held', isContinued: true }, () => false)
+      this.#take(source, { kind: 'held', isContinued: true })
   }
 
-  #take(source: HeldSource, change: HeldChange, isDenied: IsDenied): void {
+  #take(source: Holding, change: HoldingChange): void {
+    const { index } = this.#options
     switch (change.kind) {
-      case 'copies':
-        for (const listingId of change.listingIds) {
-          const about = { source: source.name, listingId, isDenied, isPushedOut: change.isPushedOut }
-          const changes = changesBetween(change.before(listingId), change.after(listingId), about)
-          for (const [entry, before] of changes) this.#enqueue(entry, before)
+      case 'replaced': {
+        const { from, to } = change
+        if (from === null) break
+        for (const listingId of new Set(index.differences(from, to))) {
+          const copies = index.copiesOf(listingId)
+          this.#enqueueChanges(source, listingId, rowsOf(copies, from), rowsOf(copies, to))
         }
         break
+      }
       case 'hidden':
-        this.#leave(source, change.listingIds())
+        this.#leave(source)
         break
       case 'shown':
         if (this.#options.isShared) this.#continue(source, false)
@@ -158,32 +174,85 @@ export class ChangeFeed {
       case 'held':
         // While the source refuses our key nothing of it is found, and nothing is gone.
         if (change.isContinued && this.#options.isShared) {
-          if (source.held.failure(ALL_OPEN) === null) this.#continue(source, true)
+          if (source.coverage() !== 'none') this.#continue(source, true)
         } else this.#enqueue({ ...WHOLE, source: source.name, state: randomId() })
         this.#return(source)
     }
     this.#appendInBackground()
   }
 
+  /** Changes of rows that are read now. */
+  #takeAll(listingIds: readonly string[]): void {
+    for (const listingId of listingIds) {
+      const before = this.#changing.get(listingId) ?? []
+      this.#changing.delete(listingId)
+      const after = this.#options.index.copiesOf(listingId)
+      for (const number of new Set([...before, ...after].map((copy) => copy.source))) {
+        const source = this.#sourceOf(number)
+        if (source === undefined || source.coverage() === 'loading') continue
+        this.#enqueueChanges(source, listingId, rowsOf(before, number), rowsOf(after, number))
+      }
+    }
+    this.#appendInBackground()
+  }
+
+  #enqueueChanges(source: Holding, listingId: string, before: readonly Copy[], after: readonly Copy[]): void {
+    const { name } = source
+    const isDenied = (copy: Copy): boolean => [...this.#attached].some((one) => one.isDenied(copy, name))
+    const isPushedOut = ({ position }: Copy): boolean => {
+      const number = source.coverage() === 'partial' ? source.rows() : null
+      const [oldest] = number === null ? [] : this.#options.index.walk(number, 'oldest').take(1)
+      return oldest !== undefined && position <= oldest.position
+    }
+    const about = { source: name, listingId, isDenied, isPushedOut }
+    for (const [entry, earlier] of changesBetween(before, after, about)) this.#enqueue(entry, earlier)
+  }
+
+  /** Whose rows of that number are read. */
+  #sourceOf(number: number): Holding | undefined {
+    return this.#named(this.#options.index.about(number).name).find((source) => source.rows() === number)
+  }
+
+  /** A reload has two of one name for a moment. */
+  #named(name: string): Holding[] {
+    return [...this.#attached].flatMap(({ byName }) => byName.get(name) ?? [])
+  }
+
+  /** What the source has of one id. */
+  #statesOf(source: Holding, listingId: string): ReturnType<typeof statesOf> {
+    return statesOf(rowsOf(this.#options.index.copiesOf(listingId), source.rows()), source.name)
+  }
+
+  /** As changes of the source of that name: readers look again at the listings that the other one has under this id. */
+  #enqueueAgain(name: string, other: Holding, listingId: string): void {
+    for (const [key, { publisher }] of this.#statesOf(other, listingId))
+      this.#enqueue({ source: name, key, listingId, publisher, state: randomId() })
+  }
+
   /** Copies of worse sources are shown from now on. */
-  #leave({ name: source }: HeldSource, listingIds: Iterable<string>): void {
-    this.#away.set(source, this.log.end)
-    for (const listingId of new Set(listingIds))
-      for (const other of this.#othersWith(listingId, source))
-        for (const [key, { publisher }] of statesOf(other.held.find(listingId), other.name))
-          this.#enqueue({ source, key, listingId, publisher, state: randomId() })
+  #leave(source: Holding): void {
+    const { name } = source
+    this.#away.set(name, this.log.end)
+    for (const listingId of this.#idsOf(source))
+      for (const other of this.#othersWith(listingId, name)) this.#enqueueAgain(name, other, listingId)
+  }
+
+  #idsOf(source: Holding): ReadonlySet<string> {
+    const number = source.rows()
+    if (number === null) return new Set()
+    return new Set(this.#options.index.walk(number, 'oldest').map(({ listingId }) => listingId))
   }
 
   /** Its copies count again: of what others have as well, and of what has changed meanwhile. */
-  #return(source: HeldSource): void {
-    const { name, held } = source
+  #return(source: Holding): void {
+    const { name } = source
     const since = this.#away.get(name) ?? this.log.end
     this.#away.delete(name)
     const listingIds = new Set(Iterator.from(this.log.after(since)).map((entry) => entry.listingId))
-    for (const listingId of held.ids())
+    for (const listingId of this.#idsOf(source))
       if (this.#othersWith(listingId, name).length > 0) listingIds.add(listingId)
     for (const listingId of listingIds)
-      for (const [key, { publisher, state }] of statesOf(held.find(listingId), name))
+      for (const [key, { publisher, state }] of this.#statesOf(source, listingId))
         this.#enqueue({ source: name, key, listingId, publisher, state })
   }
 
@@ -191,11 +260,12 @@ export class ChangeFeed {
    * What differs from what the log has of the source. `isBegun`: what the log has, too. The process before this one may
    * have handed out entries of other replicas whose changes it did not have yet.
    */
-  #continue({ name: source, held }: HeldSource, isBegun: boolean): void {
+  #continue(holding: Holding, isBegun: boolean): void {
+    const { name: source } = holding
     for (const { source: of, key, listingId, publisher, state } of this.log.after(0)) {
       if (of !== source || key === WHOLE_SOURCE) continue
       const absent = state === PUSHED_OUT ? PUSHED_OUT : GONE
-      const now = statesOf(held.find(listingId), source).get(key)?.state ?? absent
+      const now = this.#statesOf(holding, listingId).get(key)?.state ?? absent
       if (isBegun || now !== state) this.#enqueue({ source, key, listingId, publisher, state: now })
     }
   }
@@ -207,8 +277,9 @@ export class ChangeFeed {
     if (followed === null) return this.#append([], registry.position())
     const listingIds = await registry.changedSince(followed)
     const { name } = registry
-    const find = (listingId: string) => this.#sourceNamed(name)?.held.find(listingId) ?? []
-    const changes = listingIds === 'lost' ? null : unloggedChanges(this.log, { name, find }, listingIds)
+    const [own] = this.#named(name)
+    const statesOf = (id: string) => (own === undefined ? new Map() : this.#statesOf(own, id))
+    const changes = listingIds === 'lost' ? null : unloggedChanges(this.log, { name, statesOf }, listingIds)
     for (const change of changes ?? []) this.#enqueue(change)
     if (changes === null) {
       await feed.renew(registry.position())
@@ -217,25 +288,16 @@ export class ChangeFeed {
     this.#appendInBackground()
   }
 
-  #sourceNamed(name: string): HeldSource | undefined {
-    return [...this.#attached].flatMap(({ sources }) => sources).find((one) => one.name === name)
-  }
-
-  #othersWith(listingId: string, source: string): HeldSource[] {
-    const others = new Map<string, HeldSource>()
-    for (const { sources } of this.#attached)
-      for (const other of sources)
-        if (other.name !== source && other.held.find(listingId).length > 0) others.set(other.name, other)
-    return [...others.values()]
+  #othersWith(listingId: string, source: string): Holding[] {
+    const numbers = new Set(this.#options.index.copiesOf(listingId).map((copy) => copy.source))
+    return [...numbers].flatMap((n) => this.#sourceOf(n) ?? []).filter(({ name }) => name !== source)
   }
 
   /** @param before the copy that was shown before the change; absent where it is not known */
-  #enqueue(change: Omit<NewFeedChange, 'known'>, before?: HeldCopy | null): void {
+  #enqueue(change: Omit<NewFeedChange, 'known'>, before?: Copy | null): void {
     const name = nameOf(change)
-    const isPending = this.isPending(name)
-    // Readers may have been sent what was between two changes of one entry.
-    if (before === undefined || isPending) this.earlier.delete(name)
-    else this.earlier.put(name, { copy: before, after: change.state })
+    const latest = this.log.latest(change.source, change.key)?.position ?? 0
+    this.earlier.put(name, { before, after: change.state }, latest)
     this.#queue.set(name, { ...change, known: this.log.end })
   }
 
@@ -248,10 +310,8 @@ export class ChangeFeed {
       }
       try {
         const position = this.#queue.size === 0 ? (this.#registry()?.position() ?? null) : null
-        await this.#append(
-          batch.map(([, change]) => change),
-          position,
-        )
+        const changes = batch.map(([, change]) => change)
+        await this.#append(changes, position)
       } catch (cause) {
         // What has changed meanwhile is later.
         this.#queue = new Map([...batch, ...this.#queue])
@@ -289,6 +349,7 @@ export class ChangeFeed {
       if (read.incarnation !== log.incarnation) {
         const from = log.end
         log.begin(read.incarnation)
+        this.earlier.clear()
         if (from > 0) continue
       } else if (read.end < log.end) {
         // The store has lost entries, so numbers come again.
@@ -296,6 +357,7 @@ export class ChangeFeed {
         continue
       }
       if (read.entries.some((entry) => this.#isAhead(entry))) await this.#registry()?.catchUp()
+      for (const entry of read.entries) if (entry.position > log.end) this.earlier.read(nameOf(entry), entry)
       log.add(read)
       isWhole = read.entries.length < BATCH
     }
@@ -307,11 +369,9 @@ export class ChangeFeed {
   /** Whether the change of an entry of the own Registry is not in memory yet. */
   #isAhead({ source, key, listingId, state }: FeedEntry): boolean {
     if (this.#registry()?.name !== source) return false
-    for (const { sources } of this.#attached)
-      for (const { name, held } of sources)
-        if (name === source && (statesOf(held.find(listingId), name).get(key)?.state ?? GONE) !== state)
-          return true
-    return false
+    return this.#named(source).some(
+      (one) => (this.#statesOf(one, listingId).get(key)?.state ?? GONE) !== state,
+    )
   }
 
   /** The one that was attached first: the others have what it has. */
@@ -340,3 +400,7 @@ export class ChangeFeed {
 }
 
 const WHOLE = { key: WHOLE_SOURCE, listingId: '', publisher: null }
+
+function rowsOf(copies: readonly Copy[], number: number | null): Copy[] {
+  return copies.filter(({ source }) => source === number)
+}

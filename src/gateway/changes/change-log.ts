@@ -4,9 +4,6 @@ import type { FeedRead } from '../../store/feed.ts'
 /** Superseded entries that may stay in memory, besides as many as there are others. */
 const SLACK = 1000
 
-/** `previous`: position of the entry of the same key before it; 0 where the log had none. */
-export type LoggedEntry = FeedEntry & { previous: number }
-
 /** The log of the store as far as this process has read it: of each key of a source the latest entry. */
 export class ChangeLog {
   incarnation = ''
@@ -17,11 +14,11 @@ export class ChangeLog {
   /** Entries that were read so far. */
   added = 0
   /** By position. Superseded entries stay until there are many of them. */
-  #entries: LoggedEntry[] = []
-  readonly #latest = new Map<string, LoggedEntry>()
+  #entries: FeedEntry[] = []
+  readonly #latest = new Map<string, FeedEntry>()
   readonly #changedAt = new Map<string, number>()
   /** Starts of processes, oldest first; the latest that was dropped stays. */
-  #starts: LoggedEntry[] = []
+  #starts: FeedEntry[] = []
 
   get size(): number {
     return this.#latest.size
@@ -32,11 +29,9 @@ export class ChangeLog {
     if (incarnation !== this.incarnation) return false
     for (const entry of entries) {
       if (entry.position <= this.end) continue
-      const name = nameOf(entry)
-      const logged = { ...entry, previous: this.#latest.get(name)?.position ?? 0 }
-      this.#entries.push(logged)
-      this.#latest.set(name, logged)
-      if (entry.source === PROCESS_START) this.#starts.push(logged)
+      this.#entries.push(entry)
+      this.#latest.set(nameOf(entry), entry)
+      if (entry.source === PROCESS_START) this.#starts.push(entry)
       this.#changedAt.set(entry.source, entry.at)
       this.end = entry.position
       this.added++
@@ -75,12 +70,12 @@ export class ChangeLog {
     return this.#changedAt.get(source)
   }
 
-  latest(source: string, key: string): LoggedEntry | undefined {
+  latest(source: string, key: string): FeedEntry | undefined {
     return this.#latest.get(nameOf({ source, key }))
   }
 
   /** Entries behind the position, oldest first. */
-  *after(position: number): Generator<LoggedEntry> {
+  *after(position: number): Generator<FeedEntry> {
     const entries = this.#entries
     for (let n = this.#indexAfter(position); n < entries.length; n++) {
       const entry = entries[n]!
@@ -88,7 +83,7 @@ export class ChangeLog {
     }
   }
 
-  #isLatest(entry: LoggedEntry): boolean {
+  #isLatest(entry: FeedEntry): boolean {
     return this.#latest.get(nameOf(entry)) === entry
   }
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { GONE, PUSHED_OUT } from '../../domain/feed-entry.ts'
 import { listingKey } from '../../domain/listing-identity.ts'
-import type { HeldChange, HeldCopy } from '../../domain/source/held.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
+import type { Copy } from '../../listing-index/copy.ts'
 import type { NewFeedChange } from '../../store/feed.ts'
 import { qualifiedName } from '../merged-item.ts'
 
@@ -11,21 +11,20 @@ export function keyOf(item: Item, source: string): string {
 }
 
 /** Fingerprint of a copy: equal where readers are shown the same. */
-function stateOf({ item, status }: HeldCopy): string {
-  const { position, origin, bytes } = item
-  const about = JSON.stringify([status, position, origin ?? null])
+function stateOf({ status, position, origin, aliases = [], bytes }: Copy): string {
+  const about = JSON.stringify([status, position, origin ?? null, ...aliases])
   return createHash('sha1').update(about).update(bytes).digest('base64url').slice(0, STATE_LENGTH)
 }
 
 const STATE_LENGTH = 16
 
-/** Whether the operator leaves out a copy of that source now. */
-export type IsDenied = (source: string, item: Item) => boolean
-
-type ChangedId = Pick<HeldChange & { kind: 'copies' }, 'isPushedOut'> & {
+type ChangedId = {
   source: string
   listingId: string
-  isDenied: IsDenied
+  /** Whether the operator leaves the copy out now. */
+  isDenied: (copy: Copy) => boolean
+  /** Whether the source may still have a copy that is gone here. */
+  isPushedOut: (copy: Copy) => boolean
 }
 
 /**
@@ -33,16 +32,15 @@ type ChangedId = Pick<HeldChange & { kind: 'copies' }, 'isPushedOut'> & {
  * it out.
  */
 export function* changesBetween(
-  before: readonly HeldCopy[],
-  after: readonly HeldCopy[],
+  before: readonly Copy[],
+  after: readonly Copy[],
   { source, listingId, isDenied, isPushedOut }: ChangedId,
-): Generator<readonly [change: Omit<NewFeedChange, 'known'>, before: HeldCopy | null]> {
+): Generator<readonly [change: Omit<NewFeedChange, 'known'>, before: Copy | null]> {
   const [earlier, later] = [statesOf(before, source), statesOf(after, source)]
-  const shown = (copy: HeldCopy | undefined): HeldCopy | null =>
-    copy === undefined || isDenied(source, copy.item) ? null : copy
+  const shown = (copy: Copy | undefined): Copy | null => (copy === undefined || isDenied(copy) ? null : copy)
   for (const [key, { publisher, copy }] of earlier)
     if (!later.has(key)) {
-      const state = isPushedOut?.(copy) ? PUSHED_OUT : GONE
+      const state = isPushedOut(copy) ? PUSHED_OUT : GONE
       yield [{ source, key, listingId, publisher, state }, shown(copy)]
     }
   for (const [key, { state, publisher }] of later) {
@@ -53,13 +51,10 @@ export function* changesBetween(
 
 /** By key; of several copies of one listing in a source the last one. */
 export function statesOf(
-  copies: readonly HeldCopy[],
+  copies: readonly Copy[],
   source: string,
-): Map<string, { state: string; publisher: string | null; copy: HeldCopy }> {
+): Map<string, { state: string; publisher: string | null; copy: Copy }> {
   return new Map(
-    copies.map((copy) => [
-      keyOf(copy.item, source),
-      { state: stateOf(copy), publisher: copy.item.publisher, copy },
-    ]),
+    copies.map((copy) => [keyOf(copy, source), { state: stateOf(copy), publisher: copy.publisher, copy }]),
   )
 }

@@ -1,23 +1,21 @@
 import { raceAbort, withDeadline } from '../../domain/clock.ts'
-import { GONE, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
-import { maySee } from '../../domain/reader.ts'
-import type { HeldCopy } from '../../domain/source/held.ts'
+import { WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { keepLatest } from '../../domain/remembered.ts'
+import type { Holding } from '../../domain/source/holding.ts'
 import { NOT_OPEN } from '../../domain/source/missing-source.ts'
-import type { NamedSource } from '../../domain/source/named-source.ts'
-import type { SourceError } from '../../domain/source/source-error.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
-import { comparisonWith } from '../by-price/item-price.ts'
-import type { PriceBounds } from '../by-price/price-bounds.ts'
-import type { MarketParts } from '../market-parts.ts'
-import type { CheckedQuery } from '../market-query.ts'
-import { describeItem, type MergedItem } from '../merged-item.ts'
+import { askNow } from '../asked.ts'
+import type { Completeness, MarketParts } from '../market-parts.ts'
+import type { CheckedQuery, Question } from '../market-query.ts'
 import { questionOf } from '../pages.ts'
-import { type MergeSettings, rankSources, visibleSources } from '../sources.ts'
+import { nameSome } from '../source-report.ts'
+import type { MarketSettings } from '../sources.ts'
 import type { ChangeFeed } from './change-feed.ts'
-import { type LoggedEntry, nameOf } from './change-log.ts'
+import { type Change, changeOf, UNKNOWN } from './change-of.ts'
 import {
   digestOf,
   type FeedPosition,
@@ -26,19 +24,17 @@ import {
   openPosition,
   sealPosition,
 } from './feed-position.ts'
-import { type ChangesView, isFollowed, notFollowedIn, shownListings, wasShown } from './shown-listings.ts'
+import { type ChangesView, shownNow, viewOf } from './shown-listings.ts'
 
-/** Entries that are looked at in one turn of the event loop, and for one answer. */
+/** Entries of the reader's sources that are looked at in one turn of the event loop, and for one answer. */
 const TURN = 100
 const MAX_SCANNED = 5000
+/** Others that take as long as one of these. */
+const PASSED_BY = 100
+/** Positions behind which nothing of their reader was found. */
+const MAX_QUIET = 1000
 /** Wait for what another replica has read of the log. */
 const READ_MS = 1000
-
-export type Change = { key: string; listingId: string; publisher: string | null } & (
-  | { kind: 'listing'; merged: MergedItem }
-  /** `unchecked`: sources that are not followed; one of them may have the listing. */
-  | { kind: 'removed'; unchecked: readonly string[] }
-)
 
 export type Changes = {
   changes: readonly Change[]
@@ -57,18 +53,18 @@ export type Following = {
   /** Calls back when there may be changes. Returns how to stop. */
   onAdvance: (notify: () => void) => () => void
   /** What is known of each source, and whether its changes are followed. */
-  sources: () => { complete: boolean; sources: readonly SourceNote[] }
+  sources: () => Completeness
 }
 
-/** `parts`: the sources with their health; `sources`: the same, traced. */
-type ChangesSettings = MergeSettings & {
-  feed: ChangeFeed
-  parts: Pick<MarketParts, 'sources'>
-  reads: SharedReads
-}
+/** `parts`: the sources with their health. */
+export type ChangesSettings = MarketSettings & { feed: ChangeFeed; parts: MarketParts; reads: SharedReads }
 
-/** Reads that run, by what they read: a change wakes many readers of one query at one position. */
-export type SharedReads = Map<string, Promise<Changes>>
+/** By what they read: a change wakes many readers of one query at one position. */
+type SharedReads = {
+  running: Map<string, Promise<EntriesRead>>
+  /** Up to where nothing of the reader was found. */
+  quiet: Map<string, number>
+}
 
 /** Rejects with an EntrepotError: `bad_request` or `gone` for `since`, `unavailable` where the log cannot be read up to it. */
 export async function followChanges(
@@ -76,29 +72,31 @@ export async function followChanges(
   checked: CheckedQuery,
   since: string | null,
 ): Promise<Following> {
-  const { feed, sources, parts } = settings
+  const { feed, sources } = settings
   const view = viewOf(sources, checked)
   const digest = digestIn(feed, view)
   const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
-  const start = since ?? sealNow(feed, view, digest)
+  const start = since ?? sealNow(settings, missingIn(settings, view), digest)
   let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
-  if (latest.position.position > feed.log.end) await readBehind(feed, checked.merge.signal)
-  checkPosition(feed, view, latest.position)
+  if (latest.position.position > feed.log.end) await readBehind(feed, checked.request.signal)
+  checkPosition(settings, view, latest.position)
   return {
     position: start,
     read: async (text, limit) => {
-      for (const { held } of view.ranked) held?.prepare(undefined, checked.merge.signal)
+      for (const { prepare } of view.ranked) prepare(undefined, checked.request.signal)
       const { incarnation } = feed.log
       if (latest.text !== text || latest.incarnation !== incarnation)
         latest = { incarnation, text, position: open(text) }
       const from = latest.position
-      checkPosition(feed, view, from)
+      checkPosition(settings, view, from)
       if (from.position === feed.log.end && from.caughtUpTo === from.position)
         return { changes: [], hasMore: false, position: text }
-      return readTogether(settings, view, { digest, from, limit })
+      const { position, ...read } = await readTogether(settings, view, { digest, from, limit })
+      if (position === null) return { ...read, position: text }
+      return { ...read, position: sealPosition(position, digest, feed.log.incarnation) }
     },
     onAdvance: (notify) => feed.advanced.listen(notify),
-    sources: () => describeSources(parts.sources, view),
+    sources: () => describeSources(settings, view),
   }
 }
 
@@ -111,27 +109,29 @@ function readBehind(feed: ChangeFeed, caller: AbortSignal): Promise<void> {
 
 /** The position of now, for a reading that begins, and whether it is still good. */
 export function currentPosition(
-  { feed, sources }: Pick<ChangesSettings, 'feed' | 'sources'>,
-  checked: CheckedQuery,
+  settings: ChangesSettings,
+  question: Question,
 ): { text: string; isGood: () => boolean } {
+  const { feed, sources } = settings
   const { log } = feed
   const { incarnation, end } = log
-  const view = viewOf(sources, checked)
-  const missing = missingIn(view)
-  const text = sealNow(feed, view, digestIn(feed, view))
+  const view = viewOf(sources, question)
+  const missing = missingIn(settings, view)
+  const text = sealNow(settings, missing, digestIn(feed, view))
   return {
     text,
-    isGood: () => log.incarnation === incarnation && log.reachesBack(end) && missingIn(view) === missing,
+    isGood: () =>
+      log.incarnation === incarnation && log.reachesBack(end) && missingIn(settings, view) === missing,
   }
 }
 
-function viewOf(sources: readonly NamedSource[], { query, merge }: CheckedQuery): ChangesView {
-  return { reader: merge.reader, query, ranked: rankSources(visibleSources(sources, merge)) }
-}
-
-function sealNow({ log }: ChangeFeed, view: ChangesView, digest: string): string {
+function sealNow(
+  { feed: { log }, clock }: Pick<ChangesSettings, 'feed' | 'clock'>,
+  missing: bigint,
+  digest: string,
+): string {
   const { end, incarnation } = log
-  const now = { position: end, caughtUpTo: end, missing: missingIn(view), start: log.startBefore(end) }
+  const now = { position: end, caughtUpTo: end, missing, start: log.startBefore(end), at: clock.now() * 1000 }
   return sealPosition(now, digest, incarnation)
 }
 
@@ -139,181 +139,157 @@ function sealNow({ log }: ChangeFeed, view: ChangesView, digest: string): string
  * Sources that could be followed and are not now, one bit a rank: a reader without their listings reads again later. All
  * ranks beyond the last bit share it.
  */
-function missingIn({ ranked, query }: ChangesView): bigint {
-  return ranked.reduce((bits, source, rank) => (isFollowed(source, query) ? bits : bits | bitOf(rank)), 0n)
+function missingIn(settings: ChangesSettings, view: ChangesView): bigint {
+  const { followed } = shownNow(settings, view)
+  return view.ranked.reduce((bits, { name }, rank) => (followed.has(name) ? bits : bits | bitOf(rank)), 0n)
 }
 
 const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
 
-function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView): string {
-  const isOwn = ranked.every(({ mode }) => mode === 'local')
+function digestIn({ epoch }: ChangeFeed, { request, query, ranked }: ChangesView): string {
+  const isOwn = ranked.every((source) => source.isOwn)
   // The sources say what follows from the gateways that it has passed.
   const question = questionOf({ ...query, via: [] }, undefined, ranked)
-  return digestOf([reader.digest, question, isOwn ? '' : epoch])
+  return digestOf([request.reader.digest, question, isOwn ? '' : epoch])
 }
 
 /** @throws EntrepotError `gone` */
 function checkPosition(
-  { log }: ChangeFeed,
+  settings: ChangesSettings,
   view: ChangesView,
-  { position, missing, start }: Omit<FeedPosition, 'caughtUpTo'>,
+  { position, missing, start }: Pick<FeedPosition, 'position' | 'missing' | 'start'>,
 ): void {
+  const { log } = settings.feed
   if (!log.reachesBack(position)) throw goneError('is too old')
   const known = log.startBefore(position)
   if (known !== '' && known !== start) throw goneError('is of changes that the store has lost')
-  if ((missing & ~missingIn(view)) !== 0n)
+  if ((missing & ~missingIn(settings, view)) !== 0n)
     throw goneError('is of a reading that lacked a source, which answers again')
   for (const { name } of view.ranked)
     if ((log.latest(name, WHOLE_SOURCE)?.position ?? 0) > position)
       throw goneError(`is older than what is held of ${name}`)
 }
 
+/** `position`: `null` for that from which was read, where nothing of the reader has changed since. */
+type EntriesRead = Omit<Changes, 'position'> & { position: FeedPosition | null }
+
 function readTogether(
   settings: ChangesSettings,
   view: ChangesView,
   { digest, from, limit }: { digest: string; from: FeedPosition; limit: number },
-): Promise<Changes> {
+): Promise<EntriesRead> {
   const { feed, reads } = settings
+  const { position, caughtUpTo, missing } = from
   // The digest leaves out which gateways a query has passed, and these decide which sources it reads.
-  const key = [digest, limit, from.position, from.caughtUpTo, from.missing, ...(view.query.via ?? [])].join(
+  const asked = [feed.log.incarnation, digest, position, caughtUpTo, missing, ...(view.query.via ?? [])].join(
     ' ',
   )
-  const running = reads.get(key)
+  const key = `${limit} ${asked}`
+  const running = reads.running.get(key)
   if (running !== undefined) return running
-  const read = readEntries(settings, view, from, limit)
-    .then(({ position, ...rest }) => ({
-      ...rest,
-      position: sealPosition(position, digest, feed.log.incarnation),
-    }))
-    .finally(() => reads.delete(key))
-  reads.set(key, read)
+  const quietTo = Math.max(position, reads.quiet.get(asked) ?? 0)
+  const read = readEntries(settings, view, { ...from, position: quietTo }, limit)
+    .then((found) => {
+      if (!isQuiet(settings, from, found)) return found
+      keepLatest(reads.quiet, asked, found.position.position, MAX_QUIET)
+      return { ...found, position: null }
+    })
+    .finally(() => reads.running.delete(key))
+  reads.running.set(key, read)
   return read
 }
 
-type EntriesRead = Omit<Changes, 'position'> & { position: FeedPosition }
+/** What others change moves no position of the reader, until it is half as old as it may get. */
+function isQuiet(
+  { feed, clock }: ChangesSettings,
+  from: FeedPosition,
+  { changes, hasMore, position: { missing } }: FoundEntries,
+): boolean {
+  const isOld = Math.abs(clock.now() * 1000 - from.at) > feed.retentionMs / 2
+  const isCaughtUp = from.caughtUpTo === from.position
+  return changes.length === 0 && !hasMore && missing === from.missing && isCaughtUp && !isOld
+}
+
+type FoundEntries = EntriesRead & { position: FeedPosition }
 
 async function readEntries(
   settings: ChangesSettings,
   view: ChangesView,
   from: FeedPosition,
   limit: number,
-): Promise<EntriesRead> {
-  const { feed } = settings
-  const { incarnation } = feed.log
-  const bounds = await settings.boundsOf(view.reader)
+): Promise<FoundEntries> {
+  const { feed, clock } = settings
+  const { log } = feed
+  const { incarnation } = log
+  const bounds = await settings.boundsOf(view.request.reader)
   const rankOf = new Map(view.ranked.map(({ name }, rank) => [name, rank]))
   const changes: Change[] = []
   let { position, missing } = from
+  let hasMore = false
   for (let scanned = 0; ; ) {
-    if (feed.log.incarnation !== incarnation) throw goneError('is one of a log that was lost')
-    checkPosition(feed, view, { position, missing, start: feed.log.startBefore(position) })
-    const entries = feed.log.after(position).take(TURN).toArray()
-    for (const entry of entries) {
+    if (log.incarnation !== incarnation) throw goneError('is one of a log that was lost')
+    checkPosition(settings, view, { position, missing, start: log.startBefore(position) })
+    const looking = { ...settings, bounds, now: shownNow(settings, view), shown: new Map() }
+    let work = 0
+    for (const entry of log.after(position)) {
       const rank = rankOf.get(entry.source)
-      const change =
-        rank === undefined ? null : changeOf({ ...settings, bounds }, view, entry, from.caughtUpTo)
+      const change = rank === undefined ? null : changeOf(looking, view, entry, from.caughtUpTo)
+      hasMore = change !== null && change !== UNKNOWN && changes.length === limit
+      if (hasMore) break
       if (change === UNKNOWN) missing |= bitOf(rank!)
       else if (change !== null) changes.push(change)
       position = entry.position
-      scanned++
-      if (changes.length === limit) break
+      if (rank !== undefined) scanned++
+      work += rank === undefined ? 1 / PASSED_BY : 1
+      if (work >= TURN) break
     }
-    if (entries.length < TURN && changes.length < limit) position = Math.max(position, feed.log.end)
-    const hasMore = position < feed.log.end
-    if (!hasMore || changes.length === limit || scanned >= MAX_SCANNED)
+    if (!hasMore && work < TURN) position = Math.max(position, log.end)
+    if (scanned >= MAX_SCANNED) hasMore ||= position < log.end
+    if (hasMore || position >= log.end) {
+      const caughtUpTo = hasMore ? from.caughtUpTo : position
+      const at = clock.now() * 1000
       return {
         changes,
         hasMore,
-        position: {
-          position,
-          caughtUpTo: hasMore ? from.caughtUpTo : position,
-          missing,
-          start: feed.log.startBefore(position),
-        },
+        position: { position, caughtUpTo, missing, start: log.startBefore(position), at },
       }
+    }
     await nextTurn()
   }
 }
 
-/** What a source without an answer has of a listing. */
-const UNKNOWN = Symbol('unknown')
-
-/** `null` where the reader need not know. @throws EntrepotError `gone` where what the reader has been shown is not known */
-function changeOf(
-  settings: ChangesSettings & { bounds: PriceBounds },
-  view: ChangesView,
-  entry: LoggedEntry,
-  since: number,
-): Change | typeof UNKNOWN | null {
-  const { key, listingId, publisher, source, state } = entry
-  const merged = shownListings(view, listingId).get(key)
-  if (merged !== undefined) {
-    const { priceLimit, via } = view.query
-    const shown = describeItem(merged, { ...settings, via }, priceLimit && comparisonWith(priceLimit))
-    return { kind: 'listing', key, listingId, publisher, merged: shown }
-  }
-  // Whether its source still has it is not known.
-  if (state === PUSHED_OUT) return null
-  // What a source without an answer had is not removed, unless it was gone before.
-  const isGone = state === GONE && view.query.status === 'open'
-  const isKnown = isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)
-  if (!isGone && !isKnown) return UNKNOWN
-  const removed: Change = { kind: 'removed', key, listingId, publisher, unchecked: notFollowedIn(view) }
-  const before = copyBefore(settings.feed, view, entry, since)
-  if (before !== undefined) return wasShown(view, entry, before) ? removed : null
-  if (view.reader.filter.criteria.length > 0) throw goneError('is too old to know what has left your view')
-  return removed
-}
-
-/** What the source had at the position; `undefined` where that, or what other sources had, is not known. */
-function copyBefore(
-  feed: ChangeFeed,
-  { ranked }: ChangesView,
-  { source, key, state, previous }: LoggedEntry,
-  since: number,
-): HeldCopy | null | undefined {
-  if (previous > since) return undefined
-  const { log, earlier } = feed
-  // What others have may have changed since, in the log or in memory alone.
-  const hasOthers = ranked.some(
-    ({ name }) =>
-      name !== source &&
-      ((log.latest(name, key)?.position ?? 0) > since || feed.isPending(nameOf({ source: name, key }))),
+function describeSources(settings: ChangesSettings, view: ChangesView): Completeness {
+  const { query } = view
+  const answers = new Map(
+    askNow(settings, query, view.request).answers.map((one) => [one.source, one.answer]),
   )
-  return hasOthers ? undefined : earlier.before(nameOf({ source, key }), state)
-}
-
-function describeSources(
-  sources: MarketParts['sources'],
-  { ranked, query, reader }: ChangesView,
-): { complete: boolean; sources: readonly SourceNote[] } {
-  const asked = new Map(ranked.map((source) => [source.name, source]))
-  const notes = sources
-    .filter(({ source }) => maySee(reader, source) && asked.has(source.name))
-    .flatMap(({ source: { name }, health }) => {
+  const groups = settings.parts.sources
+    .filter(({ source }) => answers.has(source))
+    .map(({ source, health }): [SourceNote, ...SourceNote[]] => {
       const [note, ...gaps] = currentNotes(health)
-      const source = asked.get(name)!
-      const about = describe(note, source.held.failure(query))
-      return [about, ...gaps, ...(query.status === null ? notOpenIn(source) : [])]
+      return [
+        describe(note!, answers.get(source)),
+        ...gaps,
+        ...(query.status === null ? notOpenIn(source) : []),
+      ]
     })
-  return { complete: notes.every(({ state }) => hasAnswered(state)), sources: notes }
+  return { complete: groups.flat().every(({ state }) => hasAnswered(state)), ...nameSome(groups, settings) }
 }
 
-function notOpenIn({ name, mode }: NamedSource): readonly SourceNote[] {
-  if (mode === 'local') return []
+function notOpenIn({ name, isOwn }: Holding): readonly SourceNote[] {
+  if (isOwn) return []
   return NOT_OPEN.map(({ registry, state, reason }) => ({ registry: `${name}/${registry}`, state, reason }))
 }
 
-/** @param failure why the source does not answer this query, such as for closed listings */
-function describe(note: SourceNote | undefined, failure: SourceError | null): SourceNote {
-  const { registry, state, reason, held, of } = note!
-  if (failure !== null && hasAnswered(state))
-    return { registry, state: failure.traits.state, reason: failure.reason }
+/** @param answer may be why the source does not answer this query, such as for closed listings */
+function describe({ registry, state, reason, held, of }: SourceNote, answer: unknown): SourceNote {
+  if (answer instanceof SourceError && hasAnswered(state))
+    return { registry, state: answer.traits.state, reason: answer.reason }
   return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
 }
 
 function currentNotes(health: MarketParts['sources'][number]['health']): readonly SourceNote[] {
   const notes = health(AbortSignal.abort())
-  if (notes instanceof Promise) throw new EntrepotError('internal', 'a followed source answers from memory')
+  if (notes instanceof Promise) throw new EntrepotError('internal', 'a source that is followed is held')
   return notes
 }

@@ -1,102 +1,112 @@
-import type { ListingQuery } from '../../domain/query.ts'
-import type { Reader } from '../../domain/reader.ts'
-import type { HeldCopy } from '../../domain/source/held.ts'
-import type { NamedSource } from '../../domain/source/named-source.ts'
-import { hasPassed, type Item } from '../../domain/source/reading.ts'
+import type { FeedEntry } from '../../domain/feed-entry.ts'
+import { hasKey } from '../../domain/listing-identity.ts'
+import { type ListingQuery, NO_FILTER } from '../../domain/query.ts'
+import type { Holding } from '../../domain/source/holding.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { matchesAll } from '../../filter-spec/evaluate.ts'
+import { criteriaIn } from '../../filter-spec/filter.ts'
+import type { JsonValue } from '../../json/value.ts'
+import { decide } from '../../listing-index/authority.ts'
+import type { Copy } from '../../listing-index/copy.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
-import { decide } from '../authority.ts'
-import { CopiesOfId } from '../copies-of-id.ts'
-import { type Copy, decidingView, queryIn } from '../deciders.ts'
-import { heldCopies } from '../holdings.ts'
-import { publisherInBetter } from '../known-publisher.ts'
-import { type MergedItem, mergeItem } from '../merged-item.ts'
+import { SourceSet } from '../../listing-index/source-set.ts'
+import { askNow, nameIn } from '../asked.ts'
+import type { Question } from '../market-query.ts'
+import { type MergedItem, mergeCopies } from '../merged-item.ts'
+import { type Asked, type MarketSettings, rankSources, visibleSources } from '../sources.ts'
 import { keyOf } from './held-copy.ts'
 
-/** What one reader is shown of one query, as far as it is in memory. */
-export type ChangesView = {
-  reader: Reader
-  query: ListingQuery
-  /** All that the reader may see and asks for, by rank. */
-  ranked: readonly NamedSource[]
+/** One query of one reader. `ranked`: all that the reader may see and asks for, by rank. */
+export type ChangesView = Pick<Question, 'query' | 'request'> & { ranked: readonly Holding[] }
+
+export function viewOf(sources: readonly Holding[], { query, request }: Omit<Question, 'spec'>): ChangesView {
+  return { query, request, ranked: rankSources(visibleSources(sources, request)) }
 }
 
-/** Whether changes of the source are known here. */
-export function isFollowed({ held }: NamedSource, query: ListingQuery): boolean {
-  return held.failure(query) === null && held.coverage() !== 'loading'
+/** What the reader is shown now of sources whose changes are known: `followed` has their names, `unknown` those not known whole. */
+export type ShownNow = Asked & { followed: ReadonlySet<string> }
+
+export function shownNow(settings: MarketSettings, { query, request, ranked }: ChangesView): ShownNow {
+  const asked = askNow(settings, query, request)
+  const { sources, ...known } = SHOWN.get(asked.answers) ?? followedOf(settings, asked, ranked)
+  SHOWN.set(asked.answers, { sources, ...known })
+  return { ...asked, ...known, scope: { ...asked.scope, sources } }
 }
 
-/** Names of sources that may have listings which are not known here. @param end the first rank that does not count */
-export function notFollowedIn({ ranked, query }: ChangesView, end = ranked.length): string[] {
-  return ranked.slice(0, end).flatMap((source) => (isWhole(source, query) ? [] : [source.name]))
+type Followed = Pick<ShownNow, 'followed' | 'unknown'> & { sources: SourceSet }
+
+/** Of what the sources say. */
+const SHOWN = new WeakMap<Asked['answers'], Followed>()
+
+function followedOf({ ranks }: MarketSettings, asked: Asked, ranked: readonly Holding[]): Followed {
+  const followed = new Map<Holding, number>()
+  for (const { source, answer } of asked.answers)
+    if (!(answer instanceof SourceError) && source.coverage() !== 'loading')
+      followed.set(source, answer.source)
+  const isUnknown = (source: Holding): boolean => !followed.has(source) || source.coverage() !== 'whole'
+  return {
+    followed: new Set(followed.keys().map(({ name }) => name)),
+    unknown: ranked.filter(isUnknown).map(({ name }) => ({ name, rank: ranks.get(name)! })),
+    sources: new SourceSet([...followed.values()]),
+  }
 }
 
-function isWhole(source: NamedSource, query: ListingQuery): boolean {
-  return isFollowed(source, query) && source.held.coverage() === 'whole'
+/** What `GET /listings` shows of one id, by key. */
+export function shownListings(
+  settings: MarketSettings,
+  now: ShownNow,
+  listingId: string,
+): Map<string, MergedItem> {
+  const { scope, query } = now
+  const shown = settings.index
+    .decisionsOf(listingId, scope, query.status)
+    .flatMap(({ decider, isShown }) => (isShown ? [decider] : []))
+    .filter((copy) => matchesQuery(settings, copy, nameIn(now, copy), query))
+  const items = mergeCopies(settings, now, shown)
+  return new Map(items.map((merged) => [keyOf(merged.item, merged.registry), merged]))
 }
 
-/** What `GET /listings` shows of one id, by key: the rule of `authority.ts` over the copies in memory. */
-export function shownListings(view: ChangesView, listingId: string): Map<string, MergedItem> {
-  const { ranked, query } = view
-  const copies = copiesIn(view, listingId)
-  if (copies.length === 0) return new Map()
-  const { has } = decidingView(query.standing)
-  const ofId = new CopiesOfId(copies, query.status, ({ item, rank }) => has(item, ranked[rank]!.name))
-  const shown = decideIn(view, copies).filter(
-    ({ isShown, decider }) => isShown && !hasPassed(decider.item, query.via),
-  )
-  return new Map(
-    shown.map(({ decider: { item, rank } }) => {
-      const verdict = {
-        ...publisherInBetter(ranked, { item, rank }, query.standing, (n) => isWhole(ranked[n]!, query)),
-        otherCopies: ofId.openOthersOf(item, rank),
-        isConflict: ofId.hasOther(item, rank),
-        unchecked: notFollowedIn(view, rank),
-      }
-      const merged = mergeItem(item, { ranked, rank, isStale: false }, verdict)
-      return [keyOf(item, ranked[rank]!.name), merged]
-    }),
-  )
-}
-
-/** Whether the listing of that key was shown while one source had another copy of it, or none. */
+/** Whether the listing of that entry was shown while its source had another copy of it, or none. */
 export function wasShown(
-  view: ChangesView,
-  { listingId, key, source }: { listingId: string; key: string; source: string },
-  before: HeldCopy | null,
+  settings: MarketSettings,
+  { scope, query, bySource }: ShownNow,
+  { listingId, key, source }: FeedEntry,
+  before: Copy | null,
 ): boolean {
-  const rank = view.ranked.findIndex(({ name }) => name === source)
-  const isOwn = view.ranked[rank]!.mode === 'local'
-  const others = copiesIn(view, listingId).filter(
-    (copy) => copy.rank !== rank || keyOf(copy.item, source) !== key,
-  )
-  const copies = before === null ? others : [...others, { ...before, rank, isOwn }]
-  return decideIn(view, copies).some(
-    ({ decider, isShown }) => isShown && keyOf(decider.item, view.ranked[decider.rank]!.name) === key,
+  const nameOf = (copy: Copy): string => bySource.get(copy.source)?.name ?? source
+  const isOwn = bySource.values().some((holding) => holding.name === source && holding.isOwn)
+  const earlier = before === null ? [] : [{ ...before, rank: settings.ranks.get(source)!, isOwn }]
+  const copies = settings.index
+    .decisionsOf(listingId, scope, query.status)
+    .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
+    .filter((copy) => nameOf(copy) !== source || keyOf(copy, source) !== key)
+    .concat(earlier)
+    .map((item) => ({ item, rank: item.rank, isOwn: item.isOwn, status: item.status }))
+  const { standing = NO_FILTER } = scope
+  const isShown = ({ item }: { item: Copy }): boolean =>
+    matchesIn(settings, item, nameOf(item), standing) && matchesQuery(settings, item, nameOf(item), query)
+  return decide(copies, { status: query.status, matches: isShown }).some(
+    (one) => one.isShown && keyOf(one.decider.item, nameOf(one.decider.item)) === key,
   )
 }
 
-function copiesIn({ ranked, query }: ChangesView, listingId: string): Copy[] {
-  return ranked.flatMap((source, rank) =>
-    isFollowed(source, query) ? heldCopies(source, rank, listingId) : [],
+function matchesQuery(settings: MarketSettings, copy: Copy, source: string, query: ListingQuery): boolean {
+  return (
+    (query.publisher === null || hasKey(copy, query.publisher)) && matchesIn(settings, copy, source, query)
   )
 }
 
-function decideIn({ query, ranked }: ChangesView, copies: readonly Copy[]) {
-  const { has } = decidingView(query.standing)
-  return decide(copies, {
-    status: query.status,
-    matches: ({ item, rank }) =>
-      has(item, ranked[rank]!.name) &&
-      (query.publisher === null || item.publisher === query.publisher) &&
-      matches(item, queryIn(query, ranked[rank]!.name)),
-  })
-}
-
-function matches(
-  { bytes }: Item,
+/** Sizes by which prices are divided are those of the source's words. */
+function matchesIn(
+  { vocabulary }: MarketSettings,
+  { bytes }: Copy,
+  source: string,
   { criteria, priceLimit }: Pick<ListingQuery, 'criteria' | 'priceLimit'>,
 ): boolean {
   if (criteria.length === 0 && priceLimit === undefined) return true
-  return matchesAll(criteria, documentOf(bytes), priceLimit)
+  const limit = priceLimit && {
+    ...priceLimit,
+    sizesOf: (listing: JsonValue) => vocabulary.sizesOf(listing, source),
+  }
+  return matchesAll(criteriaIn(criteria, source), documentOf(bytes), limit)
 }

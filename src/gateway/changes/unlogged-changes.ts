@@ -1,15 +1,14 @@
 import { type FeedEntry, GONE } from '../../domain/feed-entry.ts'
-import type { HeldCopy } from '../../domain/source/held.ts'
 import type { NewFeedChange } from '../../store/feed.ts'
 import type { ChangeLog } from './change-log.ts'
-import { statesOf } from './held-copy.ts'
+import type { statesOf } from './held-copy.ts'
 
-type Source = { name: string; find: (listingId: string) => readonly HeldCopy[] }
+type Source = { name: string; statesOf: (listingId: string) => ReturnType<typeof statesOf> }
 
 /** What the log lacks of listings that have changed; `null` where the publisher of a removed one is not known. */
 export function unloggedChanges(
   log: ChangeLog,
-  { name, find }: Source,
+  { name, statesOf }: Source,
   listingIds: readonly string[],
 ): Omit<NewFeedChange, 'known'>[] | null {
   const changed = new Set(listingIds)
@@ -19,7 +18,7 @@ export function unloggedChanges(
       logged.set(entry.listingId, [...(logged.get(entry.listingId) ?? []), entry])
   const changes: Omit<NewFeedChange, 'known'>[] = []
   for (const listingId of changed) {
-    const copies = statesOf(find(listingId), name)
+    const copies = statesOf(listingId)
     const entries = logged.get(listingId) ?? []
     if (copies.size === 0 && entries.length === 0) return null
     for (const { key, publisher, state } of entries)

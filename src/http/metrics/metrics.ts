@@ -113,6 +113,15 @@ export function registerReloadMetrics(registry: MetricsRegistry, state: () => Re
   )
 }
 
+export function registerIndexMetrics(registry: MetricsRegistry, inconsistencies: () => number): void {
+  counter(
+    registry,
+    'entrepot_index_inconsistencies_total',
+    'Copies of listings that are shown or hidden otherwise than a new decision says: some are checked each minute',
+    inconsistencies,
+  )
+}
+
 const gauge = (
   registry: MetricsRegistry,
   name: string,

@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream'
 import type { Clock } from '../../domain/clock.ts'
-import type { Change, Changes, Following } from '../../gateway/changes/market-changes.ts'
+import type { Change } from '../../gateway/changes/change-of.ts'
+import type { Changes, Following } from '../../gateway/changes/market-changes.ts'
 import { renderItem } from '../../gateway/envelope.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
+import { sourceMembers } from '../../gateway/source-report.ts'
 import { changesSchema } from '../../wire/change.ts'
 import { prefersToJson } from '../middleware/accept.ts'
 import {
@@ -158,8 +160,8 @@ function answer(
   following: Following,
   rowOf: RowOf,
 ): HandlerResponse {
-  const { complete, sources } = following.sources()
-  const rest = JSON.stringify({ position, more: hasMore, complete, sources }).slice(1)
+  const { complete, ...sources } = following.sources()
+  const rest = JSON.stringify({ position, more: hasMore, complete, ...sourceMembers(sources) }).slice(1)
   const rows = changes.flatMap((change, n) => [n === 0 ? OPEN : COMMA, renderChange(change, rowOf)])
   const body = Buffer.concat([...(rows.length === 0 ? [OPEN] : rows), Buffer.from(`],${rest}`)])
   return { body, headers: NO_STORE }

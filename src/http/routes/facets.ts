@@ -1,4 +1,5 @@
 import { MAX_FACETS, REGISTRY_FACET } from '../../gateway/facets.ts'
+import { sourceMembers } from '../../gateway/source-report.ts'
 import { describeSummary } from '../../wire/describe-summary.ts'
 import { facetsSchema } from '../../wire/facets.ts'
 import {
@@ -89,18 +90,20 @@ async function readFacets(
   const query = await readMarketQuery(market, { ...parameters, texts: { ...texts, sort: '' } }, request, true)
   const by = { by: readNames(texts.by) ?? [], pricesBy: texts.prices_by || null }
   const answer = await market.facets({ ...query, ...by }, request)
-  const { total, gpus, sellers, facets, prices, complete, sources, isCurrent } = answer
+  const { total, gpus, sellers, facets, prices, complete, sources, sourcesCounted, isCurrent } = answer
   const { copies, unplaced, suggestions, warnings } = answer
   const outliers = answer.outliers || undefined
   const not_counted = answer.notCounted
   const private_sources = answer.hasPrivate ? (true as const) : undefined
-  const counted = { total, sellers, not_counted, prices, sources, private_sources, copies }
+  const counted = { total, sellers, not_counted, prices, sources, sourcesCounted, private_sources, copies }
   const summary = describeSummary(counted)
   const contents = Buffer.from(JSON.stringify([gpus, sellers, facets, prices, outliers, not_counted]))
   const beside = { unplaced, suggestions, warnings, private_sources }
   const head = { total, gpus, sellers, outliers, not_counted }
   return {
-    body: Buffer.from(JSON.stringify({ ...head, facets, prices, summary, ...beside, complete, sources })),
+    body: Buffer.from(
+      JSON.stringify({ ...head, facets, prices, summary, ...beside, complete, ...sourceMembers(answer) }),
+    ),
     headers: mergedHeaders({ ...answer, nextCursor: undefined }, contents, context.caller, gateway),
     isCurrent,
   }

@@ -7,6 +7,7 @@ import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import type { Readers } from '../../gateway/readers.ts'
+import { sourceMembers } from '../../gateway/source-report.ts'
 import { withMember } from '../../json/members.ts'
 import { knowsPublisher } from '../../registry/publishers-in-view.ts'
 import type { Replica } from '../../registry/replica.ts'
@@ -17,7 +18,7 @@ import {
   mergedEnvelopeSchema,
   mergedListingSchema,
 } from '../../wire/listing.ts'
-import { sourceReportSchema } from '../../wire/source.ts'
+import { sourceReportSchema, sourcesCountedSchema } from '../../wire/source.ts'
 import { NDJSON_TYPE, prefersToJson } from '../middleware/accept.ts'
 import {
   type Filters,
@@ -56,15 +57,14 @@ export type Gateway = MergedHeaderOptions &
 export const mergedListingRoutes = (gateway: Gateway): Route[] => [listMerged(gateway), getMerged(gateway)]
 
 /** Of a plain Registry: exactly the members of the deployed protocol. */
-export const plainListingRoutes = (gateway: Gateway, replica: Replica, name: string): Route[] => [
-  listPlain(gateway, replica, name),
+export const plainListingRoutes = (gateway: Gateway, replica: Replica): Route[] => [
+  listPlain(gateway, replica),
   getPlain(gateway),
 ]
 
 const listPlain = (
   gateway: Gateway,
   replica: Replica,
-  name: string,
   { all, isParameter } = withFilters(REGISTRY_PARAMETERS, gateway),
 ): Route => ({
   method: 'GET',
@@ -84,9 +84,10 @@ const listPlain = (
     const query = await readMarketQuery(market, parameters, request)
     const { publisher } = query
     // On the plain line, an unknown publisher is answered before the filters are checked.
-    const local = { reader, name, denials: market.denialsOf(name) }
     const isUnknown =
-      signed === undefined && publisher !== null && !knowsPublisher(replica.projection, publisher, local)
+      signed === undefined &&
+      publisher !== null &&
+      !knowsPublisher(replica.projection, publisher, await market.ownListings({ reader }))
     const { items, total, unplaced, isCurrent, changesPosition } = await market.page(
       { ...query, ...(isUnknown && { filters: [] }), limit, offset, suggests: false },
       request,
@@ -246,6 +247,7 @@ const getMerged = (gateway: Gateway): Route => ({
         listing: mergedListingSchema,
         complete: z.boolean().optional().describe('Only if false'),
         sources: z.array(sourceReportSchema).optional().describe('Only if `complete` is false'),
+        sources_counted: sourcesCountedSchema,
       }),
     },
   },
@@ -256,11 +258,11 @@ const getMerged = (gateway: Gateway): Route => ({
 async function findMerged(gateway: Gateway, request: RequestContext): Promise<HandlerResponse> {
   const { params, query, caller } = request
   const listing = await gateway.market.find(params.id ?? '', query.registry || null, marketRequestOf(request))
-  const { merged, complete, sources, isCurrent } = listing
+  const { merged, complete, isCurrent } = listing
   if (merged === null) throw new EntrepotError('not_found', 'Listing not found')
   const end = complete
     ? CLOSE_LISTING
-    : Buffer.from(`,"complete":false,"sources":${JSON.stringify(sources)}}`)
+    : Buffer.from(`,${JSON.stringify({ complete, ...sourceMembers(listing) }).slice(1)}`)
   return {
     body: Buffer.concat([OPEN_LISTING, renderItem(merged), end]),
     headers: oneListingHeaders(listing, caller, gateway),

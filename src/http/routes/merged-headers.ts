@@ -75,6 +75,7 @@ function fingerprint(
     total,
     complete,
     sources,
+    sourcesCounted,
     nextCursor,
     unplaced,
     suggestions,
@@ -90,7 +91,14 @@ function fingerprint(
   const cursorPeriod = Math.floor(clock.now() / 1000 / (CURSOR_SECONDS / 2))
   const near = nearMisses?.map(({ differs, merged }) => [differs, renderItem(merged).toString()])
   const beside = [unplaced, suggestions, near, hasPrivate, warnings]
-  const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod, beside]
+  const rest = [
+    total,
+    complete,
+    states,
+    sourcesCounted?.loaded,
+    nextCursor === undefined ? null : cursorPeriod,
+    beside,
+  ]
   return contentTag(rows, JSON.stringify(rest))
 }
 
@@ -98,7 +106,8 @@ function fingerprint(
 const serverTiming = (outcomes: readonly Outcome[]): string =>
   joinUpTo(
     MAX_SERVER_TIMING,
-    outcomes.map(({ source, elapsedMs }) => timing(source.name, elapsedMs)),
+    outcomes,
+    ({ source, elapsedMs }) => timing(source.name, elapsedMs),
     (left) =>
       timing(`and ${left} more`, Math.max(...outcomes.slice(-left).map(({ elapsedMs }) => elapsedMs))),
   )
@@ -116,7 +125,8 @@ function ttlSeconds(result: Outcome['result'], now: number): number | null {
 const cacheStatus = (outcomes: readonly Outcome[], now: number): string =>
   joinUpTo(
     MAX_CACHE_STATUS,
-    outcomes.map((outcome) => memberText(outcome, now)),
+    outcomes,
+    (outcome) => memberText(outcome, now),
     (left) => serializeList([[`and ${left} more`, new Map()]]),
   )
 
@@ -158,13 +168,21 @@ const identifier = (name: string): BareItem =>
 const SUMMARY_LENGTH = 40
 
 /** Members that fit into `max` (RFC 9110 section 5.6.1), then `summary` (at most 40 characters) if needed. */
-function joinUpTo(max: number, members: readonly string[], summary: (left: number) => string): string {
-  const all = members.join(', ')
-  if (all.length <= max) return all
+function joinUpTo<One>(
+  max: number,
+  all: readonly One[],
+  memberOf: (one: One) => string,
+  summary: (left: number) => string,
+): string {
+  const members: string[] = []
+  let length = 0
   let count = 0
-  for (let length = SUMMARY_LENGTH; ; count++) {
-    length += members[count]!.length + 2
-    if (length > max) break
+  for (const one of all) {
+    const member = memberOf(one)
+    length += member.length + (members.length === 0 ? 0 : 2)
+    if (length > max) return [...members.slice(0, count), summary(all.length - count)].join(', ')
+    members.push(member)
+    if (length + 2 + SUMMARY_LENGTH <= max) count = members.length
   }
-  return [...members.slice(0, count), summary(members.length - count)].join(', ')
+  return members.join(', ')
 }

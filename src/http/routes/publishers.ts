@@ -22,8 +22,8 @@ const stats = z
   })
   .meta({ id: 'Stats' })
 
-/** @param name of the local Registry, which a reader may not see */
-export const publisherRoutes = (replica: Replica, name: string, market: Denying): Route[] => [
+/** A reader may not see the local Registry. */
+export const publisherRoutes = (replica: Replica, market: Pick<Market, 'ownListings'>): Route[] => [
   {
     method: 'GET',
     path: '/publishers',
@@ -38,10 +38,10 @@ export const publisherRoutes = (replica: Replica, name: string, market: Denying)
     ],
     responses: { 200: { description: 'A page of publishers', schema: publisherEnvelope } },
     problems: [404, 422],
-    handle: ({ query, reader }) => {
+    handle: async ({ query, reader }) => {
       const { limit, offset } = readPaging(query)
       const identifier = query.identifier
-      const view = viewOf(replica, reader, { name, market })
+      const view = await viewOf(replica, reader, market)
       const publishers =
         identifier === undefined
           ? newest(view, offset, limit)
@@ -57,9 +57,9 @@ export const publisherRoutes = (replica: Replica, name: string, market: Denying)
     parameters: [PUBLISHER_ID],
     responses: { 200: { description: 'The publisher', schema: publisherSchema } },
     problems: [404, 422],
-    handle: ({ params, reader }) => {
+    handle: async ({ params, reader }) => {
       const publisherId = readIntegerParameter(PUBLISHER_ID, params.publisher_id)!
-      const publisher = viewOf(replica, reader, { name, market }).publishers.get(publisherId)
+      const publisher = (await viewOf(replica, reader, market)).publishers.get(publisherId)
       if (publisher === undefined) throw new EntrepotError('not_found', 'Publisher not found')
       return json(toJson(publisher))
     },
@@ -71,8 +71,8 @@ export const publisherRoutes = (replica: Replica, name: string, market: Denying)
     summary: 'Number of publishers and listings',
     responses: { 200: { description: 'Counts', schema: stats } },
     problems: [404],
-    handle: ({ reader }) => {
-      const { publishers, counts } = viewOf(replica, reader, { name, market })
+    handle: async ({ reader }) => {
+      const { publishers, counts } = await viewOf(replica, reader, market)
       return json({
         publisher_count: publishers.size,
         order_count: Object.values(counts).reduce((sum, count) => sum + count, 0),
@@ -82,19 +82,17 @@ export const publisherRoutes = (replica: Replica, name: string, market: Denying)
   },
 ]
 
-type Denying = Pick<Market, 'denialsOf'>
-
 const PUBLISHER_ID = integerParameter('path', 'publisher_id', 'The numeric id')
 
 /** @throws EntrepotError `not_found`: without the local Registry the route does not exist */
-function viewOf(
+async function viewOf(
   { projection }: Replica,
   reader: Reader,
-  { name, market }: { name: string; market: Denying },
-): RegistryView {
-  const view = registryView(projection, reader, { name, denials: market.denialsOf(name) })
-  if (view === null) throw new EntrepotError('not_found', 'Not Found')
-  return view
+  market: Pick<Market, 'ownListings'>,
+): Promise<RegistryView> {
+  const shown = await market.ownListings({ reader })
+  if (shown === null) throw new EntrepotError('not_found', 'Not Found')
+  return registryView(projection, shown)
 }
 
 function newest({ publishers }: RegistryView, offset: number, limit: number): Publisher[] {

@@ -7,9 +7,15 @@ import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { Market } from '../../gateway/market.ts'
 import { reportStatus, timeOf } from '../../gateway/source-report.ts'
-import { type SourceDetailsJson, sourceDetailsSchema, sourceStatusSchema } from '../../wire/source.ts'
+import {
+  MANY_SOURCES,
+  type SourceDetailsJson,
+  sourceDetailsSchema,
+  sourceStatusSchema,
+} from '../../wire/source.ts'
 import { toTraffic } from '../../wire/traffic.ts'
-import { json, NO_STORE, parameter, type Route } from '../route.ts'
+import { readIntegerParameter } from '../parameters.ts'
+import { integerParameter, json, NO_STORE, parameter, type Route } from '../route.ts'
 
 export type SourceList = {
   /** In configuration order. */
@@ -25,26 +31,40 @@ export const sourceRoutes = (
   list: SourceList & { market: Pick<Market, 'listingCounts' | 'ruleCounts'> },
 ): Route[] => [readerRoute(list), ...adminRoutes(list)]
 
+const LIMIT = integerParameter('query', 'limit', 'Sources on the page', {
+  minimum: 1,
+  maximum: 1000,
+  default: MANY_SOURCES,
+})
+const OFFSET = integerParameter('query', 'offset', 'Sources before the page', { minimum: 0, default: 0 })
+
 const readerRoute = ({ sources, market }: Parameters<typeof sourceRoutes>[0]): Route => ({
   method: 'GET',
   path: '/sources',
   gate: 'read',
   summary: 'State of the sources that the reader may see',
+  parameters: [LIMIT, OFFSET],
   responses: {
     200: {
-      description: 'The sources, in the order of the configuration',
-      schema: z.object({ sources: z.array(sourceStatusSchema) }),
+      description: 'A page of the sources, in the order of the configuration',
+      schema: z.object({
+        sources: z.array(sourceStatusSchema),
+        total: z.int().describe('On all pages'),
+      }),
     },
   },
-  handle: async ({ reader, signal }) => {
-    const counts = await market.listingCounts({ reader, signal })
+  problems: [422],
+  handle: async ({ query, reader }) => {
+    const limit = readIntegerParameter(LIMIT, query.limit) ?? MANY_SOURCES
+    const offset = readIntegerParameter(OFFSET, query.offset) ?? 0
+    const counts = await market.listingCounts({ reader })
     const visible = sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
-    const reports = visible.map((status) => {
+    const reports = visible.slice(offset, offset + limit).map((status) => {
       const listings = counts === null ? status.listings : (counts.get(status.name) ?? null)
       return reportStatus({ ...status, listings })
     })
     const headers = { ...NO_STORE, Vary: 'Authorization' }
-    return { ...json({ sources: reports }), headers }
+    return { ...json({ sources: reports, total: visible.length }), headers }
   },
 })
 
@@ -60,8 +80,8 @@ const adminRoutes = ({ sources, clock, market }: Parameters<typeof sourceRoutes>
         schema: z.object({ sources: z.array(sourceDetailsSchema) }),
       },
     },
-    handle: async ({ signal }) => {
-      const counts = await market.ruleCounts(signal)
+    handle: async () => {
+      const counts = await market.ruleCounts()
       const reports = sources.map(({ status }) => {
         const report = withTraffic(status(), clock.monotonic())
         const leftOut = counts.get(report.registry) ?? []

@@ -1,3 +1,4 @@
+import { sourceMembers } from '../../gateway/source-report.ts'
 import { vocabularyReportSchema } from '../../wire/vocabulary.ts'
 import { marketRequestOf } from '../parameters.ts'
 import type { Route } from '../route.ts'
@@ -19,10 +20,10 @@ export const vocabularyRoutes = ({ market }: Pick<Gateway, 'market'>): Route[] =
     },
     problems: [412, 503, 504],
     handle: async (context) => {
-      const { filters, gpus, countries, not_recognised, complete, sources } = await market.vocabulary(
+      const { filters, gpus, countries, not_recognised, complete, ...reports } = await market.vocabulary(
         marketRequestOf(context),
       )
-      const report = { filters, gpus, countries, not_recognised, complete, sources }
+      const report = { filters, gpus, countries, not_recognised, complete, ...sourceMembers(reports) }
       return { body: Buffer.from(JSON.stringify(report)) }
     },
   },

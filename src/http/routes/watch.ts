@@ -1,6 +1,8 @@
 import type { Clock } from '../../domain/clock.ts'
 import { EntrepotError } from '../../errors.ts'
-import type { Change, Changes, Following } from '../../gateway/changes/market-changes.ts'
+import type { Change } from '../../gateway/changes/change-of.ts'
+import type { Changes, Following } from '../../gateway/changes/market-changes.ts'
+import { newStates } from '../../wire/new-states.ts'
 import type { Watcher } from '../watchers.ts'
 
 /** A silent stream sends a comment after so long: proxies close silent connections. */
@@ -92,7 +94,7 @@ function* eventsOf(
   { read, position }: Batch,
   render: (change: Change) => Buffer,
 ): Generator<Buffer> {
-  for (const source of newStates(following, states))
+  for (const source of newStates(following.sources().sources, states))
     yield event(Buffer.from(JSON.stringify({ type: 'source', source })), position)
   const last = read.changes.at(-1)
   for (const change of read.changes) {
@@ -129,15 +131,6 @@ const block = (line: string, position: string): Buffer => Buffer.from(`${line}\n
 function event(data: Buffer, position: string | null): Buffer {
   const text = data.toString('utf8').replaceAll(LINE_BREAKS, ' ')
   return Buffer.from(`${position === null ? '' : `id: ${position}\n`}data: ${text}\n\n`)
-}
-
-/** Sources whose state has changed; at first those that are not loaded. */
-function newStates(following: Following, states: Map<string, string>) {
-  return following.sources().sources.filter(({ registry, state, reason }) => {
-    const [before, now] = [states.get(registry), `${state} ${reason ?? ''}`]
-    states.set(registry, now)
-    return before === undefined ? state !== 'loaded' : before !== now
-  })
 }
 
 /** Wakes one watcher. What happens while it is awake wakes it at once. */

@@ -10,6 +10,7 @@ import { at, isJsonObject, type JsonObject, type JsonValue, textAt } from '../..
 import { isSignable } from '../../signing/canonical-json.ts'
 import {
   isSamePrincipal,
+  MAX_ACTIVE_PRINCIPALS,
   type Principal,
   publisherOf,
   readPrincipal,
@@ -58,8 +59,8 @@ function rowOf(row: JsonObject, options: BodyOptions): JsonObject | null {
   if (primary === undefined || !isSignable(row)) return null
   return {
     listing_id: listing_id!,
-    // A buyer refuses a row whose number of its publisher changes with the source.
-    publisher_id: isLocal ? id! : publisherOf(primary),
+    // A buyer refuses a row whose publisher changes with the source, or with its key: its first key stays.
+    publisher_id: isLocal ? id! : (textAt(meta, 'publisher_aliases', 0) ?? publisherOf(primary)),
     publisher_principals: { identities },
     settlement_options,
     ...others,
@@ -78,13 +79,12 @@ function upstreamIdentities(row: JsonObject): Principal[] {
   const publisher = text === null ? null : readPublisher(text)
   if (publisher === null) return []
   const list = at(row, 'publisher_principals', 'identities')
-  const own = Array.isArray(list) && list.length <= MAX_ACTIVE ? principalsIn(list.filter(isJsonObject)) : []
+  const own =
+    Array.isArray(list) && list.length <= MAX_ACTIVE_PRINCIPALS ? principalsIn(list.filter(isJsonObject)) : []
   const others = own.filter((one) => !isSamePrincipal(one, publisher))
   return own.length === others.length ? [publisher] : [publisher, ...others.slice(0, 1)]
 }
 
-/** While one replaces the other. */
-const MAX_ACTIVE = 2
 const MICROS_PER_SECOND = 1_000_000
 
 const principalsIn = (list: readonly { scheme?: unknown; identifier?: unknown }[]): Principal[] =>

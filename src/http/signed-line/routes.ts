@@ -51,7 +51,7 @@ const ROTATIONS = '/publishers/:publisher_id/identity-rotations'
 
 type Rotations = RotationContext & {
   /** `null` for a reader who does not see the local Registry. */
-  viewOf: (reader: Reader) => RegistryView | null
+  viewOf: (reader: Reader) => Promise<RegistryView | null>
 }
 
 const rotationRoutes = (registry: Rotations): Route[] => {
@@ -77,9 +77,9 @@ const rotationRoutes = (registry: Rotations): Route[] => {
       ...route('GET', `${ROTATIONS}/:nonce`, 'A rotation'),
       gate: 'read',
       parameters,
-      handle: (request) => {
+      handle: async (request) => {
         const id = publisherIdOf(request)
-        return json(rotationToJson(id, rotationInView(id, request, registry), now()))
+        return json(rotationToJson(id, await rotationInView(id, request, registry), now()))
       },
     },
     {
@@ -97,17 +97,17 @@ const rotationRoutes = (registry: Rotations): Route[] => {
 }
 
 /** Its two principals see it in any view. @throws EntrepotError `not_found` */
-function rotationInView(
+async function rotationInView(
   id: number,
   { params, reader, signed }: RequestContext,
   registry: Rotations,
-): Rotation {
+): Promise<Rotation> {
   const rotation = findRotation(id, params.nonce ?? '', registry)
   const principal = signed?.request.principal
   const isOwn = [rotation.current, rotation.replacement].some(
     (one) => principal !== undefined && publisherOf(one) === publisherOf(principal),
   )
-  if (isOwn || registry.viewOf(reader)?.publishers.has(id)) return rotation
+  if (isOwn || (await registry.viewOf(reader))?.publishers.has(id)) return rotation
   throw rotationNotFound()
 }
 

@@ -1,6 +1,7 @@
 import { OPERATIONS } from '../../filter-spec/operations/operations.ts'
 import { describeFilter } from '../../filter-spec/parameters.ts'
 import type { FilterDescription } from '../../gateway/filter-descriptions.ts'
+import { sourceMembers } from '../../gateway/source-report.ts'
 import { describeCompleteness } from '../notices.ts'
 import { plainName } from '../quoted.ts'
 import { DETAIL, defineTool, renderValues, topValues } from '../tool.ts'
@@ -15,7 +16,14 @@ export const describeFiltersTool = defineTool({
     const { filters, counted, undeclared, ...completeness } = await market.filters(request, true)
     const notice = `${describeCompleteness(completeness)} ${filters.length} filters.${COUNT_NOTES[counted]}${describeUndeclared(undeclared)}`
     return detail === 'full'
-      ? { notice, json: JSON.stringify({ ...completeness, filters: filters.map(onWire) }) }
+      ? {
+          notice,
+          json: JSON.stringify({
+            complete: completeness.complete,
+            ...sourceMembers(completeness),
+            filters: filters.map(onWire),
+          }),
+        }
       : { notice, lines: filters.map(renderFilter) }
   },
 })

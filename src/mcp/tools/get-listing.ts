@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { renderItem } from '../../gateway/envelope.ts'
 import { idsBeginning, MIN_BEGINNING } from '../../gateway/ids-beginning.ts'
+import { sourceMembers } from '../../gateway/source-report.ts'
 import { parseObject } from '../../json/value.ts'
 import { describePrice } from '../listing-line.ts'
 import { describeCompleteness, describeListing } from '../notices.ts'
@@ -24,9 +25,9 @@ export const getListingTool = defineTool({
     const beginning = id.replace(/…$/, '')
     const ids = exact.merged === null ? await idsBeginning(market, beginning, request, 'open') : []
     const [only] = ids.length === 1 ? ids : []
-    const { merged, complete, sources } =
+    const { merged, complete, ...reports } =
       only === undefined ? exact : await market.find(only, registry ?? null, request)
-    const completeness = { complete, sources }
+    const completeness = { complete, ...reports }
     if (merged === null) {
       const [words, lines] =
         ids.length < 2
@@ -42,7 +43,7 @@ export const getListingTool = defineTool({
     const meant = only === undefined ? '' : 'Exactly one open listing has an id that begins so. '
     return {
       notice: `${meant}${describeListing(completeness, listing)} Price: ${describePrice(listing)}.`,
-      json: `${JSON.stringify(completeness).slice(0, -1)},"listing":${item}}`,
+      json: `${JSON.stringify({ complete, ...sourceMembers(reports) }).slice(0, -1)},"listing":${item}}`,
     }
   },
 })

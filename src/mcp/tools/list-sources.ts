@@ -1,6 +1,7 @@
 import { plural } from '../../domain/plural.ts'
 import { formatAge } from '../../domain/timestamp.ts'
-import type { SourceNote } from '../../wire/source.ts'
+import { nameSome } from '../../gateway/source-report.ts'
+import { MANY_SOURCES, type SourceNote } from '../../wire/source.ts'
 import { describeCompleteness } from '../notices.ts'
 import { plainName } from '../quoted.ts'
 import { DETAIL, defineTool } from '../tool.ts'
@@ -12,8 +13,16 @@ export const listSourcesTool = defineTool({
     'now, and searches lack its listings. There may be others that you are not allowed to see.',
   input: DETAIL,
   run: async (market, { detail }, request) => {
-    const { complete, sources } = await market.sources(request)
-    const notice = `${describeCompleteness({ complete, sources })} ${plural(sources.length, 'source')}.`
+    const { complete, sources: all } = await market.sources(request)
+    const named = nameSome(
+      all.map((one) => [one]),
+      {},
+    )
+    const loaded = named.sourcesCounted === undefined ? [] : all.filter((one) => !named.sources.includes(one))
+    const sources = [...named.sources, ...loaded].slice(0, Math.max(MANY_SOURCES, named.sources.length))
+    const left = all.length - sources.length
+    const more = left === 0 ? '' : ` ${left} of them are not listed; all are loaded.`
+    const notice = `${describeCompleteness({ complete, ...named })} ${plural(all.length, 'source')}.${more}`
     return detail === 'full'
       ? { notice, json: JSON.stringify({ complete, sources }) }
       : { notice, lines: sources.map(renderSource) }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { plural } from '../../domain/plural.ts'
-import type { Change } from '../../gateway/changes/market-changes.ts'
+import type { Change } from '../../gateway/changes/change-of.ts'
 import { renderItem } from '../../gateway/envelope.ts'
 import { parseObject } from '../../json/value.ts'
 import { familiesOf, plainId, renderLines } from '../listing-line.ts'

@@ -3,6 +3,7 @@ import { plural } from '../../domain/plural.ts'
 import { readableAmount, unitName } from '../../domain/price/price-key.ts'
 import { MAX_FACETS, type MergedFacets, REGISTRY_FACET } from '../../gateway/facets.ts'
 import type { Hints } from '../../gateway/hints.ts'
+import { sourceMembers } from '../../gateway/source-report.ts'
 import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { describeCost } from '../../wire/describe-summary.ts'
 import type { FacetJson, NotCounted, PriceRangeJson } from '../../wire/facets.ts'
@@ -14,8 +15,10 @@ import {
   MARKET_INPUT,
   MAX_TEXT,
   marketQuery,
+  renderCount,
   renderValue,
   renderValues,
+  seen,
   topValues,
 } from '../tool.ts'
 
@@ -67,7 +70,7 @@ export const marketOverviewTool = defineTool({
 type Counts = MergedFacets & Pick<Hints, 'unplaced'> & { notCounted: NotCounted }
 
 /** Completeness comes first, since clients may cut the end. */
-function shortened({ complete, sources, total, facets, prices, ...counts }: Counts): object {
+function shortened({ complete, total, facets, prices, ...counts }: Counts): object {
   const { unplaced, gpus, sellers, outliers, notCounted } = counts
   const entries = Object.entries(facets).map(([name, { missing, ...facet }]) => [
     name,
@@ -75,7 +78,7 @@ function shortened({ complete, sources, total, facets, prices, ...counts }: Coun
   ])
   return {
     complete,
-    sources,
+    ...sourceMembers(counts),
     total,
     gpus,
     sellers,
@@ -124,14 +127,14 @@ function renderFacet(name: string, facet: FacetJson): string[] {
   const unsaid = missing === 0 ? '' : `, ${missing} do not say`
   if (values.every(({ prices }) => prices === undefined))
     return [`${title}: ${renderValues(name, facet, MAX_VALUES)}${unsaid}`]
-  const rest = topValues(facet, MAX_VALUES)
+  const rest = topValues(seen(facet), MAX_VALUES)
   const more = rest.other === 0 ? '' : `, ${rest.other} with other values`
   return [
     `${title}, with prices${more}${unsaid}:`,
-    ...rest.values.map(({ value, count, prices = [] }) => {
+    ...rest.values.map(({ value, count, at_least, prices = [] }) => {
       const [lead] = prices
       const price = lead === undefined ? 'no price' : renderPrices(lead)
-      return `${renderValue(name, value)}|${plural(count, 'listing')}|${price}`
+      return `${renderValue(name, value)}|${renderCount(plural(count, 'listing'), at_least)}|${price}`
     }),
   ]
 }

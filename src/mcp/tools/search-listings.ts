@@ -6,7 +6,7 @@ import { renderItem } from '../../gateway/envelope.ts'
 import type { Market, Page } from '../../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
-import { countUnchecked } from '../../gateway/source-report.ts'
+import { countUnchecked, sourceMembers } from '../../gateway/source-report.ts'
 import { at, type JsonObject, parseObject } from '../../json/value.ts'
 import { describeOutliers, describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { type Family, familiesOf, renderLines } from '../listing-line.ts'
@@ -164,11 +164,11 @@ async function describePage(
 }
 
 /** Clients may cut the end, so completeness comes first. */
-function render({ items, total, complete, sources, nextCursor, ...hints }: Page): string {
-  const { unplaced, suggestions, nearMisses = [] } = hints
+function render({ items, total, complete, nextCursor, ...page }: Page): string {
+  const { unplaced, suggestions, nearMisses = [] } = page
   const head = JSON.stringify({
     complete,
-    sources,
+    ...sourceMembers(page),
     count: items.length,
     total_after_filter: total,
     unchecked: countUnchecked(items) || undefined,

@@ -8,7 +8,7 @@ import {
   ROW,
 } from '../../domain/listing.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
-import type { IndexEntry } from '../../listing-index/listing-index.ts'
+import type { IndexEntry } from '../../listing-index/segment.ts'
 
 const USUAL_BYTES = 64 * 1024
 /** More than all member names and both times take. */

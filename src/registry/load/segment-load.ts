@@ -51,7 +51,7 @@ export class SegmentLoad {
 
   async take(page: PackedListings): Promise<void> {
     const isTooMuch =
-      this.#count + page.count > this.#projection.listings.plan.rows ||
+      this.#count + page.count > this.#projection.segmentSettings.plan.rows ||
       this.#bytes + page.bytes.length > MAX_SEGMENT_BYTES
     if (isTooMuch && this.#count > 0) {
       this.#threads ??= await this.#startThreads()
@@ -98,7 +98,10 @@ export class SegmentLoad {
 
   async #adopt(): Promise<void> {
     const { pages, segment } = this.#pending.shift()!
-    const data = await (segment ?? inTurns(buildSegment(this.#projection.segmentSettings, pages)))
-    await inTurns(this.#projection.listings.adopt(data))
+    const settings = this.#projection.segmentSettings
+    const { plan } = settings
+    const data = await (segment ?? inTurns(buildSegment(settings, pages)))
+    const { index, source } = this.#projection
+    await inTurns(index.adopt(source, data, plan))
   }
 }

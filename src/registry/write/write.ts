@@ -168,7 +168,7 @@ function violationsKnown(
   check: Check,
   { projection, mayCreate }: { projection: Projection; mayCreate: boolean },
 ): readonly Violation[] {
-  const row = projection.isOwnedByAnother(listingId, identity) ? null : projection.listings.get(listingId)
+  const row = projection.isOwnedByAnother(listingId, identity) ? null : projection.listing(listingId)
   if (!row && !mayCreate) return []
   const stored = row ? readFields(row.bytes, isFieldName) : {}
   const publisher = projection.publisherOf(identity)
@@ -203,9 +203,10 @@ function* requireRoomForUrl(
   if (!storefrontUrl || publisher === null) return
   const growth = jsonBytes(storefrontUrl) - jsonBytes(publisher.storefrontUrl)
   if (growth <= 0) return
-  for (const row of projection.listings.entriesOf(publisher.publisherId)) {
+  for (const id of projection.index.listingIdsOf(new Set([publisher.publisherId]))) {
     yield
-    if (row.listingId === listingId || row.bytes.length + growth <= MAX_LISTING_BYTES) continue
+    const row = projection.listing(id)
+    if (row === undefined || id === listingId || row.bytes.length + growth <= MAX_LISTING_BYTES) continue
     const message = `the listing ${JSON.stringify(row.listingId)} would be larger than ${MAX_LISTING_BYTES} bytes with it`
     throw invalid([{ path: 'body.storefront_url', message }], { limit: 'listing_bytes' })
   }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { listingKey } from '../../domain/listing-identity.ts'
+import type { Item } from '../../domain/source/item.ts'
 import { coversRegistry } from '../../domain/source/missing-source.ts'
-import type { Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamKind } from '../../domain/source/upstream.ts'
 import { nestingDepth } from '../../json/limits.ts'

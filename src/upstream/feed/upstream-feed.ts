@@ -1,31 +1,19 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Clock } from '../../domain/clock.ts'
 import { coversRegistry } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { SourceLog } from '../../domain/source/source-status.ts'
-import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import type { Get } from '../http/get.ts'
 import { isOfType } from '../http/receive.ts'
 import { rejectKeyEcho } from '../http/request.ts'
 import { POSITION, queryParameters } from '../page/fetch-page.ts'
 import { conditionsOf, MAX_ITEM_BYTES } from '../page/listing-page.ts'
-import type { Narrowing, UpstreamQuery } from '../push-down.ts'
+import type { UpstreamQuery } from '../push-down.ts'
 import type { HeldListings } from '../snapshot/held-listings.ts'
-import type { SnapshotState } from '../snapshot/snapshot-state.ts'
+import type { PullContext } from '../snapshot/snapshot-state.ts'
 import { readEvents } from './event-stream.ts'
 import { type FeedChange, readChange } from './feed-change.ts'
 
-type UpstreamFeedOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key'>
-  get: Get
-  /** What is held. */
-  query: Narrowing['query']
+type UpstreamFeedOptions = PullContext & {
   held: HeldListings
-  state: SnapshotState
-  clock: Clock
-  random: () => number
-  log: SourceLog
   /** Pulls the whole: what is held may be wrong. */
   pull: () => void
   /** Whether it is followed has changed, and with it the periods of pulls. */

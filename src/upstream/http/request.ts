@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { Trace } from '../../domain/trace.ts'
+import { statusError } from './errors.ts'
 import type { LinesOptions } from './lines.ts'
 
 export type HttpResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer }
@@ -51,7 +52,7 @@ export type UpstreamRequest = Omit<Dispatcher.DispatchOptions, 'headers'> & {
   /** For messages. */
   upstream: string
   purpose: Purpose
-  /** Requests of one question take turns with those of other questions. */
+  /** Its first page waits for no later pages of other questions. */
   question: object
   trace?: Trace | undefined
   /** Of a write on the signed line, the same in each attempt. */
@@ -127,6 +128,26 @@ export function requestsTo({ name, url, key, timeoutMs }: Endpoint, dispatcher: 
         onResponseEnd: () => resolve(answer),
         onResponseError: (_controller, error) => reject(error),
       })
+    })
+}
+
+type GetOptions = Pick<SendOptions, 'maxBytes' | 'headers' | 'lines' | 'timeoutMs'> & {
+  /** Besides 200; default none. */
+  expected?: readonly number[]
+  /** Default `detail`. */
+  purpose?: Purpose
+}
+
+/** For what an upstream answers besides pages of listings. Rejects with a `SourceError`. */
+export type Get = (path: string, options: GetOptions) => Promise<HttpResponse>
+
+export function createGet(upstream: Endpoint, dispatcher: Dispatcher, via: readonly string[] = []): Get {
+  const send = requestsTo(upstream, dispatcher)
+  const loop = loopHeaders(via)
+  return (path, { expected = [], purpose = 'detail', headers, ...options }) =>
+    send({ ...options, path, purpose, headers: { ...loop, ...headers } }, (response) => {
+      if (response.status === 200 || expected.includes(response.status)) return response
+      throw statusError(`${upstream.name}: ${path}`, response)
     })
 }
 

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { isPseudonym, isRegistryName } from '../../domain/names.ts'
 import { MAX_CURSOR_LENGTH } from '../../domain/query.ts'
-import { MAX_VIA, type Origin } from '../../domain/source/reading.ts'
+import { type Item, MAX_VIA, type Origin } from '../../domain/source/item.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import { CLOSE_BRACE, COMMA, JsonScanner, OPEN_BRACE, QUOTE, type Slice } from '../../json/scanner.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
-import { publisherNamed } from '../../signing/principal.ts'
+import { MAX_ALIASES, publisherNamed } from '../../signing/principal.ts'
 
 /** Limits of an envelope, without its items. */
 const MAX_MEMBERS = 256
@@ -97,7 +97,7 @@ export function readCursor(cursor: JsonValue | undefined): string | undefined {
 }
 
 /** Of a gateway's item. */
-export type Meta = { publisher: string | null; position: Micros | null; origin?: Origin }
+export type Meta = Pick<Item, 'publisher' | 'aliases'> & { position: Micros | null; origin?: Origin }
 
 /** For plain Registries, whose `_meta` means nothing. */
 export const NO_META: Meta = { publisher: null, position: null }
@@ -105,9 +105,12 @@ export const NO_META: Meta = { publisher: null, position: null }
 export function readMeta(meta: JsonValue | undefined): Meta {
   if (!isJsonObject(meta) || !isRegistryName(meta.registry)) return NO_META
   const { registry, publisher, also_in: alsoIn, disputed, unchecked, not_in: notIn } = meta
-  const { stale, differs, position, via } = meta
+  const { stale, differs, position, via, publisher_aliases: aliases } = meta
   return {
     publisher: typeof publisher === 'string' ? publisherNamed(publisher) : null,
+    aliases: Array.isArray(aliases)
+      ? aliases.slice(0, MAX_ALIASES).flatMap((one) => (typeof one === 'string' && publisherNamed(one)) || [])
+      : undefined,
     position: typeof position === 'string' ? parseTimestamp(position) : null,
     origin: {
       registry,

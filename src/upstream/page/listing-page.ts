@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { hasIdLength } from '../../domain/listing.ts'
+import type { Item, Origin } from '../../domain/source/item.ts'
 import {
   type MissingOptions,
   type MissingSource,
   readMissing,
   readOldestAge,
 } from '../../domain/source/missing-source.ts'
-import type { Item, Origin } from '../../domain/source/reading.ts'
 import type { UpstreamKind } from '../../domain/source/upstream.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'
@@ -16,7 +16,8 @@ import { unsentFilters } from '../../filter-spec/parameters.ts'
 import { nestingDepth } from '../../json/limits.ts'
 import { objectMembers, withoutMember } from '../../json/members.ts'
 import { CLOSE_BRACKET, COMMA, type JsonScanner, OPEN_BRACE, OPEN_BRACKET } from '../../json/scanner.ts'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { at, isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { MAX_ACTIVE_PRINCIPALS, publishersIn } from '../../signing/principal.ts'
 import type { UpstreamQuery } from '../push-down.ts'
 import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readCursor, readMeta } from './envelope.ts'
 
@@ -85,7 +86,7 @@ export class ListingPage {
     this.missing = readMissing(members, missing) ?? undefined
     this.isJudged = isJsonObject(members.unplaced)
     this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
-    this.ageSeconds = Math.max(about.sentAge ?? 0, this.isGateway ? readOldestAge(members.sources) : 0)
+    this.ageSeconds = Math.max(about.sentAge ?? 0, this.isGateway ? readOldestAge(members) : 0)
     this.nextCursor = this.isGateway ? readCursor(members.next_cursor) : undefined
     if (this.items.length === 0 && this.received > 0) throw badEnvelope('none of its items is readable')
   }
@@ -129,13 +130,14 @@ function readItem(page: ListingPage, place: Place, { kind, conditions }: ReadOpt
   if (createdAt === null || typeof id !== 'string') return null
   const isMatch =
     (conditions.status === null || status === conditions.status) && matchesAll(conditions.criteria, value)
+  const meta = kind === 'gateway' && isParsed ? readMeta(value._meta) : NO_META
   return new PageItem(page, place, {
     value,
     listingId: boundedId(id),
-    createdAt,
+    position: meta.position ?? createdAt,
     isMatch,
     isReadable: isParsed && bytes.length <= MAX_ITEM_BYTES && isListingId(id),
-    meta: kind === 'gateway' && isParsed ? readMeta(value._meta) : NO_META,
+    meta,
   })
 }
 
@@ -183,7 +185,7 @@ function isListingId(id: string): boolean {
 type Described = {
   value: JsonObject
   listingId: string
-  createdAt: Micros
+  position: Micros
   isMatch: boolean
   isReadable: boolean
   meta: Meta
@@ -191,12 +193,13 @@ type Described = {
 
 export class PageItem implements Item {
   readonly listingId: string
-  readonly createdAt: Micros
   readonly position: Micros
   readonly storefrontUrl: string | null
   readonly publisherId: number | null
-  readonly status: JsonValue | undefined
   publisher: string | null
+  aliases: readonly string[] | undefined
+  /** Active keys of its publisher as the row has them, the primary one first. */
+  readonly principals: readonly string[]
   readonly origin?: Origin
   readonly isMatch: boolean
   readonly offset: number
@@ -208,14 +211,14 @@ export class PageItem implements Item {
   readonly #hasMeta: boolean
 
   constructor(page: ListingPage, { start, end, offset }: Place, { value, meta, ...about }: Described) {
-    const { storefront_url: storefrontUrl, publisher_id: publisherId, status } = value
+    const { storefront_url: storefrontUrl, publisher_id: publisherId } = value
     this.listingId = about.listingId
-    this.createdAt = about.createdAt
-    this.position = meta.position ?? about.createdAt
+    this.position = about.position
     this.storefrontUrl = typeof storefrontUrl === 'string' ? storefrontUrl : null
     this.publisherId = Number.isSafeInteger(publisherId) ? Number(publisherId) + 0 : null
-    this.status = status
     this.publisher = meta.publisher
+    this.aliases = meta.aliases
+    this.principals = publishersIn(at(value, 'publisher_principals', 'identities'), MAX_ACTIVE_PRINCIPALS)
     if (meta.origin !== undefined) this.origin = meta.origin
     this.isMatch = about.isMatch
     this.offset = offset
@@ -235,8 +238,8 @@ export class PageItem implements Item {
 
   /** A copy that does not keep its page in memory. */
   toItem(): Item {
-    const { bytes, listingId, createdAt, position, storefrontUrl, publisher, origin } = this
-    const item = { bytes, listingId, createdAt, position, storefrontUrl, publisher }
+    const { bytes, listingId, position, storefrontUrl, publisher, aliases, origin } = this
+    const item = { bytes, listingId, position, storefrontUrl, publisher, aliases }
     return origin === undefined ? item : { ...item, origin }
   }
 }

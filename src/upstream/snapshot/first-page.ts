@@ -2,7 +2,7 @@ import type { Counts, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'
 import { isJsonObject, parseObject } from '../../json/value.ts'
-import type { Get } from '../http/get.ts'
+import type { Get } from '../http/request.ts'
 import type { ListingPage, PageItem } from '../page/listing-page.ts'
 import type { UpstreamQuery } from '../push-down.ts'
 import { type Snapshot, snapshotKey } from './snapshot.ts'
@@ -91,7 +91,5 @@ function lacksNewer(items: readonly PageItem[], snapshot: Snapshot): boolean {
   const last = positions.at(-1)
   if (!isSorted || last === undefined) return false
   const keys = new Set(items.map(snapshotKey))
-  return snapshot
-    .newest(items.length + 1)
-    .some(({ createdAt, listingId: key }) => createdAt > last && !keys.has(key))
+  return snapshot.newest(items.length + 1).some(({ position, key }) => position > last && !keys.has(key))
 }

@@ -1,6 +1,6 @@
 import { isSameListing } from '../../domain/listing-identity.ts'
+import type { Item } from '../../domain/source/item.ts'
 import { coversRegistry, type MissingSource } from '../../domain/source/missing-source.ts'
-import type { Item } from '../../domain/source/reading.ts'
 import type { PersistedMissing } from '../../domain/source/saved-snapshot.ts'
 import type { Pull } from './pull.ts'
 import { MAX_COPIES } from './snapshot.ts'

@@ -1,44 +1,26 @@
-import type { Clock } from '../../domain/clock.ts'
 import { failureOf } from '../../domain/source/failure.ts'
-import type { HeldCopy } from '../../domain/source/held.ts'
-import { coversRegistry } from '../../domain/source/missing-source.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
+import { coversRegistry, describeAllMissing } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceLog } from '../../domain/source/source-status.ts'
-import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import type { Filter } from '../../filter-spec/filter.ts'
+import type { Copy } from '../../listing-index/copy.ts'
 import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import { type FirstPage, totalsOf } from './first-page.ts'
 import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
-import { logPull } from './log-pull.ts'
-import { newestOf, olderThanAll, partOfAll } from './newest.ts'
 import type { PullHistory } from './next-pull.ts'
-import type { Pull } from './pull.ts'
-import { Snapshot, snapshotKey } from './snapshot.ts'
-import { type ChangedCopies, type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
-
-export type HeldListingsOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'key' | 'maxListings'>
-  /** Their paths are indexed. */
-  filters: () => readonly Filter[]
-  /** Memory that the snapshot may take: further listings are not held, the oldest first. */
-  maxBytes: () => number
-  /** Called with the memory of the snapshot. */
-  onResize: (bytes: number) => void
-  state: SnapshotState
-  clock: Clock
-  log: SourceLog
-}
+import type { FoundPublisher, Pull } from './pull.ts'
+import { type Bounds, learnFilters, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
+import { type HeldSnapshot, isHiding, type PullContext, type SnapshotState } from './snapshot-state.ts'
 
 /** Why a first pull takes back what has arrived of it. */
 export const WRONG: readonly SourceReason[] = ['bad_envelope', 'bad_signature', 'not_json', 'unstable']
 
 /** Changes what is held of an upstream by what was pulled. After `close` nothing changes: a later runtime continues. */
 export class HeldListings {
-  readonly #options: HeldListingsOptions
+  readonly #options: PullContext
   readonly #state: SnapshotState
   #isClosed = false
   /** Ids of which the latest pull had other listings than the stream of changes. */
@@ -46,7 +28,7 @@ export class HeldListings {
   /** Keys that were removed during the running pull, which may have read them before. */
   #removed: string[] = []
 
-  constructor(options: HeldListingsOptions) {
+  constructor(options: PullContext) {
     this.#options = options
     this.#state = options.state
   }
@@ -65,18 +47,17 @@ export class HeldListings {
   }
 
   async restore({ listings, ...about }: SavedSnapshot): Promise<void> {
-    const { upstream, filters } = this.#options
-    const newest = newestOf(listings, this.bounds)
-    const change = await new Snapshot(upstream.name, filters()).changeTo(newest, filters())
+    const { newest, partOf } = newestOf(listings, this.bounds)
+    const empty = this.#empty()
+    const change = await empty.changeTo(newest)
     // Meanwhile an earlier runtime may have pulled a newer one.
-    if (this.#state.current !== null) return
+    if (this.#state.current !== null) return empty.drop()
     const snapshot = change.make()
-    const partOf = about.partOf ?? partOfAll(newest, listings.size)
-    this.#hold({ ...about, partOf, snapshot, invalid: 0, totals: null }, { isContinued: true })
+    this.#hold({ partOf, ...about, snapshot, invalid: 0, totals: null }, { isContinued: true })
   }
 
   /** What may be held. */
-  get bounds(): { maxListings: number; maxBytes: number } {
+  get bounds(): Bounds {
     const { upstream, maxBytes } = this.#options
     return { maxListings: upstream.maxListings ?? Number.POSITIVE_INFINITY, maxBytes: maxBytes() }
   }
@@ -85,18 +66,14 @@ export class HeldListings {
   load(items: readonly PageItem[], { askedAt: takenAt, page }: FirstPage): void {
     const { current, failure } = this.#state
     if (this.#isClosed || (current !== null && !current.isLoading)) return
-    const { upstream, filters } = this.#options
-    const snapshot = current?.snapshot ?? new Snapshot(upstream.name, filters())
-    const listingIds = [...new Set(items.map(({ listingId }) => listingId))]
-    const before = snapshot.capture(listingIds)
-    snapshot.put(items.map((item) => item.toItem()))
+    const snapshot = current?.snapshot ?? this.#empty()
+    snapshot.load(items.map((item) => item.toItem()))
     const { missing, about } = page ?? {}
     const next = {
       ...(current ?? { takenAt, gatewayId: about?.gatewayId, missing, invalid: 0 }),
       ...{ snapshot, totals: null, isLoading: true, partOf: Math.max(page?.total ?? 0, snapshot.size) },
     }
-    this.#state.set({ current: next, failure }, { listingIds, before })
-    this.#options.onResize(snapshot.retainedBytes)
+    this.#set(next, failure)
   }
 
   /** All listings, or the newest within the bounds. @returns whether any has changed */
@@ -138,7 +115,7 @@ export class HeldListings {
   }
 
   /** `snapshot` has the listings of that pull in that version. */
-  share(pull: SharedPullId, snapshot: Snapshot, version: number): void {
+  share(pull: SharedPullId, snapshot: Snapshot, version: string): void {
     const { current } = this.#state
     if (current?.snapshot === snapshot) current.shared = { ...pull, version }
   }
@@ -150,11 +127,8 @@ export class HeldListings {
   add(items: readonly PageItem[], totals: Totals | null): void {
     const current = this.#state.current
     if (current === null || this.#isClosed) return
-    const listingIds = [...new Set(items.map(({ listingId }) => listingId))]
-    const before = current.snapshot.capture(listingIds)
     const invalid = current.invalid + current.snapshot.put(items.map((item) => item.toItem()))
-    const { partOf, copies } = this.#pushOut(current, { listingIds, before })
-    this.#hold({ ...current, invalid, totals: totals ?? current.totals, partOf }, { copies })
+    this.#hold({ ...current, invalid, totals: totals ?? current.totals, partOf: this.#pushOut(current) })
   }
 
   /** Applies changes of the upstream's stream, up to that position. @returns ids that they name */
@@ -163,42 +137,31 @@ export class HeldListings {
     if (current === null || this.#isClosed) return []
     const listingIds = [...new Set(changes.flatMap((change) => listingIdOf(change) ?? []))]
     const { snapshot } = current
-    const before = snapshot.capture(listingIds)
     const { size, version } = snapshot
-    const left = changes.reduce((count, change) => count + applyTo(snapshot, change), 0)
+    const left = changes.reduce((count, change) => count + applyTo(current, change), 0)
     if (position !== null) current.feedPosition = position
     if (snapshot.version === version) return listingIds
     const { totals } = current
     const total = (totals?.total ?? 0) + snapshot.size - size
-    const { partOf, copies } = this.#pushOut(current, { listingIds, before })
     const invalid = current.invalid + left
+    const partOf = this.#pushOut(current)
     const next = { ...current, invalid, partOf, totals: totals && { ...totals, total, counts: null } }
-    this.#state.set({ current: next, failure }, copies)
-    this.#options.onResize(snapshot.retainedBytes)
+    this.#set(next, failure)
     return listingIds
   }
 
   /** A listing that its upstream does not have any more. */
-  remove(keys: readonly string[], listingId: string): void {
+  remove(keys: readonly string[]): void {
     const { current, failure } = this.#state
     if (current === null) return
     this.#removed.push(...keys)
-    const before = current.snapshot.capture([listingId])
     current.snapshot.remove(keys)
-    this.#state.set({ current: { ...current }, failure }, { listingIds: [listingId], before })
-    this.#options.onResize(current.snapshot.retainedBytes)
+    this.#set({ ...current }, failure)
   }
 
-  /** Whether what is held, if anything, is indexed by all filters. */
-  get isIndexed(): boolean {
-    return this.#state.current?.snapshot.indexes(this.#options.filters()) ?? true
-  }
-
-  /** Indexes what is held by filters that became known since, or that have another meaning now. */
-  async indexAgain(): Promise<void> {
-    const { current } = this.#state
-    if (current === null || this.isIndexed) return
-    await this.#build(current, new Map(current.snapshot))
+  /** Lets the index learn filters that became known since. */
+  async learnFilters(): Promise<void> {
+    await learnFilters(this.#options.index, this.#options.filters())
   }
 
   fail(err: unknown): void {
@@ -221,129 +184,156 @@ export class HeldListings {
     // A refusal hides what is held until the upstream answers again.
     // Pages that do not fit together may be of another Registry.
     const isTakenBack = current?.isLoading === true && WRONG.includes(reason)
-    if (isTakenBack) this.#options.onResize(0)
-    this.#state.set({
-      current: isTakenBack ? null : current,
-      failure: failure !== null && isHiding(failure) && !isHiding(latest) ? failure : latest,
-    })
+    if (isTakenBack) current.snapshot.dropLater(clock)
+    const isHidden = failure !== null && isHiding(failure) && !isHiding(latest)
+    this.#set(isTakenBack ? null : current, isHidden ? failure : latest)
     this.#state.lastError = lastError
     this.note({ hasFailed: true })
   }
 
-  /** Removes the oldest listings beyond the bounds. @returns the change with theirs, and how many listings the upstream has */
-  #pushOut(
-    { snapshot, partOf }: HeldSnapshot,
-    { listingIds, before }: ChangedCopies,
-  ): { partOf: number | undefined; copies: ChangedCopies } {
+  /** Removes the oldest listings beyond the bounds. @returns how many listings the upstream has, where others are not held */
+  #pushOut(current: HeldSnapshot): number | undefined {
+    const { snapshot, partOf } = current
     const { size } = snapshot
     const pushedOut = snapshot.beyond(this.bounds)
-    if (pushedOut.length === 0) return { partOf, copies: { listingIds, before } }
-    const keys = new Set(pushedOut.map(({ key }) => key))
-    const ids = new Set(pushedOut.map(({ item }) => item.listingId)).difference(new Set(listingIds))
-    const others = snapshot.capture([...ids])
-    snapshot.remove(keys)
-    const copies: ChangedCopies = {
-      listingIds: [...listingIds, ...ids],
-      before: (listingId) => (ids.has(listingId) ? others : before)(listingId),
-      isPushedOut: ({ key }) => keys.has(key),
-    }
-    return { partOf: partOf === undefined ? size : partOf + pushedOut.length, copies }
+    if (pushedOut.length === 0) return partOf
+    // What goes is not gone at the upstream: it is held in part by then.
+    current.partOf = partOf === undefined ? size : partOf + pushedOut.length
+    snapshot.remove(pushedOut.map(({ key }) => key))
+    return current.partOf
   }
 
   async #replace(
     listings: ReadonlyMap<string, Item>,
     about: Omit<HeldSnapshot, 'snapshot'>,
-    { failure = null, isContinued = false }: Omit<HoldOptions, 'copies'> = {},
+    { failure = null, isContinued = false }: HoldOptions = {},
   ): Promise<boolean> {
-    const { filters, upstream, log } = this.#options
-    const vocabulary = filters()
-    const before = this.#state.current?.snapshot ?? new Snapshot(upstream.name, vocabulary)
-    const newest = newestOf(listings, this.bounds)
-    const partOf = about.partOf ?? partOfAll(newest, listings.size)
-    const change = await before.changeTo(newest, vocabulary)
+    const { upstream, log, clock } = this.#options
+    const { current } = this.#state
+    const before = current?.snapshot ?? this.#empty()
+    const { newest, partOf: all } = newestOf(listings, this.bounds)
+    const { partOf = all } = about
+    const { listingIds, make } = await before.changeTo(newest)
     // What a later runtime holds is not replaced.
     if (this.#isClosed) return false
-    const snapshot = change.make()
+    const copies = this.#state.isFollowed ? new Map(listingIds.map((id) => [id, before.find(id)])) : null
+    // What goes was pushed out only where the source is held in part by then.
+    const partBefore = current?.partOf
+    if (current !== null && current.isLoading !== true) current.partOf = partOf
+    const snapshot = make()
     snapshot.remove(this.#removed)
-    this.differences = this.#state.isFollowed ? differencesOf(change, snapshot, about.missing) : []
+    if (current !== null) current.partOf = partBefore
+    this.differences = copies === null ? [] : differencesOf(copies, snapshot, about.missing)
     if (failure === null || this.#state.current === null)
       logPull(log, upstream.name, this.#state, { ...about, partOf, listings: snapshot.size })
-    const isPushedOut = partOf === undefined ? undefined : olderThanAll(newest)
-    const copies = { ...change, isPushedOut }
-    this.#hold({ ...about, partOf, snapshot }, { copies, failure, isContinued })
-    return change.listingIds.length > 0
+    this.#hold({ ...about, partOf, snapshot }, { failure, isContinued })
+    if (snapshot !== before) before.dropLater(clock)
+    return listingIds.length > 0
   }
 
-  #hold(current: HeldSnapshot | null, { copies, failure = null, isContinued }: HoldOptions = {}): void {
-    this.#state.set({ current, failure }, copies, isContinued)
-    this.note({ isHeld: current !== null, hasFailed: failure !== null })
+  #empty(): Snapshot {
+    const { index, upstream } = this.#options
+    return new Snapshot(index, upstream.name)
+  }
+
+  #hold(current: HeldSnapshot, { failure = null, isContinued }: HoldOptions = {}): void {
+    this.#set(current, failure, isContinued)
+    this.note({ isHeld: true, hasFailed: failure !== null })
+  }
+
+  #set(current: HeldSnapshot | null, failure: SourceError | null, isContinued = false): void {
+    this.#state.set({ current, failure }, isContinued)
     this.#options.onResize(current?.snapshot.retainedBytes ?? 0)
   }
 
   /** Of the pull that began then, while no later one has ended. */
-  async #setPublishers(takenAt: number, publishers: ReadonlyMap<string, string>): Promise<void> {
+  async #setPublishers(takenAt: number, publishers: ReadonlyMap<string, FoundPublisher>): Promise<void> {
     const { current } = this.#state
-    if (current?.takenAt !== takenAt || publishers.size === 0) return
-    const listings = new Map(current.snapshot)
+    if (current?.takenAt !== takenAt) return
+    const { snapshot } = current
+    let left = PUBLISHERS_PER_TURN
     for (const [key, publisher] of publishers) {
-      const item = listings.get(key)
-      if (item !== undefined) listings.set(key, { ...item, publisher })
+      const copy = snapshot.get(key)
+      if (copy !== undefined) snapshot.put([{ ...copy, ...publisher }])
+      if (--left > 0) continue
+      await new Promise(setImmediate)
+      if (this.#state.current?.snapshot !== snapshot || this.#isClosed) return
+      left = PUBLISHERS_PER_TURN
     }
-    await this.#build(current, listings)
-  }
-
-  /** The same listings in another form. Another snapshot that is held meanwhile stays. */
-  async #build(current: HeldSnapshot, listings: ReadonlyMap<string, Item>): Promise<void> {
-    const change = await current.snapshot.changeTo(listings, this.#options.filters())
-    if (this.#state.current !== current || this.#isClosed) return
-    this.#state.set(
-      { current: { ...current, snapshot: change.make() }, failure: this.#state.failure },
-      change,
-    )
+    this.#set({ ...current }, this.#state.failure)
   }
 }
+
+/** What changes with a pull that has succeeded, before the state does. */
+function logPull(
+  log: SourceLog,
+  upstream: string,
+  { current, failure }: Pick<SnapshotState, 'current' | 'failure'>,
+  { missing, listings, partOf }: Pick<Pull, 'missing' | 'partOf'> & { listings: number },
+): void {
+  const before = current?.isLoading === true ? null : current
+  if (before === null) log.info({ upstream, listings }, 'upstream is held in memory')
+  else if (failure !== null) log.info({ upstream, listings }, 'snapshot pulled again')
+  if (partOf !== undefined && before?.partOf === undefined)
+    log.warn({ upstream, reason: 'too_large', listings, of: partOf }, 'upstream is held in part')
+  if (partOf === undefined && before?.partOf !== undefined)
+    log.info({ upstream, listings }, 'upstream is held whole again')
+  const wasComplete = before?.missing === undefined
+  if (missing !== undefined && wasComplete)
+    log.warn({ upstream, missing: describeAllMissing(missing) }, 'upstream gateway answered incomplete')
+  if (missing === undefined && !wasComplete) log.info({ upstream }, 'upstream gateway answers complete again')
+}
+
+/** About 5 ms. */
+const PUBLISHERS_PER_TURN = 100
 
 const listingIdOf = (change: FeedChange): string | null =>
   change.kind === 'source' ? null : change.kind === 'listing' ? change.item.listingId : change.listingId
 
-/** @returns the number of listings without room */
-function applyTo(snapshot: Snapshot, change: FeedChange): number {
+/**
+ * A copy of a source that the gateway cannot ask stays, as after a pull: not one that it holds in part, of which it says what it
+ * knows. @returns the number of listings without room
+ */
+function applyTo({ snapshot, missing }: HeldSnapshot, change: FeedChange): number {
   if (change.kind === 'source') return 0
   if (change.kind === 'removed') {
-    const copies = snapshot.find(change.listingId).filter(({ item }) => isRemoved(item, change))
-    if (copies.length > 0) snapshot.remove(copies.map(({ key }) => key))
+    const copies = snapshot.find(change.listingId).filter((copy) => isRemoved(copy, change))
+    snapshot.remove(copies.map(({ key }) => key))
     return 0
   }
   const item = change.item.toItem()
   const key = snapshotKey(item)
-  const held = snapshot.find(item.listingId).find((copy) => copy.key === key)
-  if (held !== undefined && isUnchecked(held.item, item.origin?.unchecked)) return 0
+  const held = snapshot.get(key)
+  const isKept = held !== undefined && isUnchecked(held, item.origin?.unchecked)
+  if (isKept && !isHeldInPart(held, missing)) return 0
   if (change.item.isMatch) return snapshot.has(key, item) ? 0 : snapshot.put([item])
   snapshot.remove([key])
   return 0
 }
 
+function isHeldInPart({ origin }: Item, missing: HeldSnapshot['missing'] = []): boolean {
+  return missing.some((one) => one.state === 'partial' && origin && coversRegistry(one, origin.registry))
+}
+
 /** Ids whose listings have changed, and not only what a gateway says about them, or what newer ones have pushed out at it. */
 function differencesOf(
-  { listingIds, before }: ChangedCopies,
+  before: ReadonlyMap<string, readonly Copy[]>,
   snapshot: Snapshot,
   missing: HeldSnapshot['missing'] = [],
 ): readonly string[] {
-  const inPart = missing.filter(({ state }) => state === 'partial')
-  const contentOf = (copies: readonly HeldCopy[]): string =>
+  const contentOf = (copies: readonly Copy[]): string =>
     copies
-      .filter(({ item: { origin } }) => !inPart.some((one) => origin && coversRegistry(one, origin.registry)))
+      .filter((copy) => !isHeldInPart(copy, missing))
       .map(
-        ({ key, item }) =>
-          `${key} ${item.position} ${item.publisher} ${Buffer.from(item.bytes).toString('latin1')}`,
+        (copy) =>
+          `${copy.key} ${copy.position} ${copy.publisher} ${Buffer.from(copy.bytes).toString('latin1')}`,
       )
       .sort()
       .join('\n')
-  return listingIds.filter((id) => contentOf(before(id)) !== contentOf(snapshot.find(id)))
+  return [...before].flatMap(([id, copies]) => (contentOf(copies) === contentOf(snapshot.find(id)) ? [] : id))
 }
 
 type HoldOptions = {
-  copies?: ChangedCopies
   failure?: SourceError | null
   /** As in `SnapshotState.set`. */
   isContinued?: boolean

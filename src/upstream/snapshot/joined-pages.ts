@@ -1,3 +1,4 @@
+import { raceAbort } from '../../domain/clock.ts'
 import { joinMissing, type MissingSource } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
@@ -14,6 +15,7 @@ import {
 import type { FetchPage } from '../page/fetch-page.ts'
 import { type ListingPage, listingKey, type PageItem } from '../page/listing-page.ts'
 import type { UpstreamQuery } from '../push-down.ts'
+import { type Bounds, sizeOf } from './snapshot.ts'
 
 /** Pages by cursor without new listings. */
 const MAX_REPEATED = 2
@@ -21,19 +23,29 @@ const MAX_REPEATED = 2
 type JoinOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'kind'>
   fetch: FetchPage
-  /** Called after each page that joins. Pages of a walk that begins again are others. */
-  onPage: (pages: JoinedPages) => void
-  /** Whether the walk may end before the upstream does. */
-  isEnough: () => boolean
+  query: UpstreamQuery
+}
+
+/** Where a pull ends before it has all. */
+export type PullBounds = Partial<Bounds> & {
+  /** Its reason is the failure of a pull that has no page by then. */
+  until?: AbortSignal | undefined
+  /** Called with what each page adds, in the order of the upstream. Publishers may be unknown by then. */
+  onItems?: ((items: readonly PageItem[]) => void) | undefined
+  /** Whether what has arrived before this failure is the result. Default: it is not. */
+  takes?: ((failure: SourceError) => boolean) | undefined
 }
 
 /**
- * Reads from the top, as the walk decides, until the upstream ends.
+ * Reads from the top, as the walk decides, until the bounds are reached or the upstream ends.
+ * @param firstPage if it was just read
  * @throws SourceError `unstable` | `bad_envelope`, or the rejection of `fetch`
  */
-export async function joinPages(options: JoinOptions, query: UpstreamQuery): Promise<JoinedPages> {
-  const { upstream, fetch, onPage, isEnough } = options
-  const { name, kind } = upstream
+export async function joinPages(
+  { upstream: { name, kind }, fetch, query }: JoinOptions,
+  firstPage: ListingPage | null,
+  { maxListings = Infinity, maxBytes = Infinity, until, onItems, takes }: PullBounds,
+): Promise<JoinedPages> {
   let walk: Walk<JoinedPage> = beginWalk({
     name,
     isGateway: kind === 'gateway',
@@ -43,23 +55,42 @@ export async function joinPages(options: JoinOptions, query: UpstreamQuery): Pro
     // A filter may be the cause, too.
     mayDivide500: kind === 'registry' && query.pushed.length === 0,
   })
+  let first = firstPage
   let pages = new JoinedPages(kind)
-  while (!pages.isEnded && !isEnough()) {
-    const request = nextRequest(walk)
-    const { next, accepted, skipped, isRestart, ...after } = step(walk, await ask(request))
-    if (accepted !== undefined) pages.add(accepted)
-    if (skipped !== undefined) pages.skip(skipped)
-    if (next instanceof SourceError) throw next
-    pages.isEnded = next === 'done'
-    if (accepted !== undefined) onPage(pages)
-    walk = after.walk
-    if (isRestart) pages = new JoinedPages(kind, walk.isSorted)
+  /** Until a walk that begins again has a page, those before. */
+  let latest: JoinedPages | null = null
+  const isEnough = (): boolean =>
+    latest !== null && (latest.listings > maxListings || latest.bytes > maxBytes || until?.aborted === true)
+  try {
+    while (!pages.isEnded && !isEnough()) {
+      const event = await ask(nextRequest(walk))
+      const { next, accepted, skipped, isRestart, ...after } = step(walk, event)
+      const added = accepted && pages.add(accepted)
+      if (skipped !== undefined) pages.skip(skipped)
+      if (next instanceof SourceError) throw next
+      pages.isEnded = next === 'done'
+      if (added !== undefined) {
+        latest = pages
+        onItems?.(added)
+      }
+      walk = after.walk
+      if (isRestart) pages = new JoinedPages(kind, walk.isSorted)
+    }
+    return latest ?? pages
+  } catch (error) {
+    if (latest === null) throw error
+    const isTaken = latest.listings > 0 && error instanceof SourceError && takes?.(error)
+    if (isTaken || until?.aborted) return latest
+    throw error
   }
-  return pages
 
   async function ask(request: PageRequest): Promise<WalkEvent<JoinedPage>> {
     try {
-      return { request, page: pages.describe(await fetch(query, request)) }
+      const known = request.offset === 0 ? first : null
+      first = null
+      const fetched =
+        known ?? (await (until ? raceAbort(fetch(query, request), until) : fetch(query, request)))
+      return { request, page: pages.describe(fetched) }
     } catch (error) {
       if (error instanceof SourceError) return { request, error }
       throw error
@@ -87,6 +118,10 @@ export class JoinedPages {
   readonly items: PageItem[] = []
   /** At the end of the upstream. */
   isEnded = false
+  /** Of the items that can be held. */
+  listings = 0
+  /** Their memory. */
+  bytes = 0
   /** Offset after the last page; decreases where reading stepped back. */
   #end = 0
   #isSorted: boolean
@@ -147,7 +182,8 @@ export class JoinedPages {
     }
   }
 
-  add({ page, isSorted, fresh, duplicates, unreadable }: JoinedPage): void {
+  /** @returns what can be held of it */
+  add({ page, isSorted, fresh, duplicates, unreadable }: JoinedPage): readonly PageItem[] {
     if (!isSorted) this.#isSorted = false
     for (const [key, item] of fresh) {
       this.#byKey.set(key, item)
@@ -157,6 +193,10 @@ export class JoinedPages {
     this.pages.push(page)
     this.#end = page.offset + page.received
     for (const offset of unreadable) this.#unreadable.add(offset)
+    const added = [...fresh.values()].filter(({ isMatch, isReadable }) => isMatch && isReadable)
+    this.listings += added.length
+    for (const item of added) this.bytes += sizeOf(item)
+    return added
   }
 
   skip(offset: number): void {

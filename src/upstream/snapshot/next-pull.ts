@@ -54,7 +54,7 @@ export const PULL_AGAIN_SECONDS = 15
 export function nextPull(history: PullHistory, periods: Periods): { at: number; isWhole: boolean } {
   const { lookedAt, isHeld, hasFailed } = history
   if (lookedAt === null) return { at: Number.NEGATIVE_INFINITY, isWhole: true }
-  const wait = hasFailed ? Math.min(periods.refreshMs, PULL_AGAIN_SECONDS * 1000) : periods.refreshMs
+  const wait = hasFailed ? againMs(periods) : periods.refreshMs
   const lookAt = lookedAt + wait
   const wholeAt = wholeDueAt(history, periods)
   const at = isHeld && !hasFailed ? Math.min(lookAt, wholeAt) : lookAt
@@ -66,10 +66,14 @@ export function wholeDueAt(history: PullHistory, periods: Periods): number {
   const { whole, isHeld, isUnexplained, readAt } = history
   if (whole === null) return Number.NEGATIVE_INFINITY
   // Until a first pull has ended well, listings are missing.
-  if (!isHeld) return whole.endedAt + periods.refreshMs
+  if (!isHeld) return whole.endedAt + againMs(periods)
   const allowedAt = whole.endedAt + PAUSE * (whole.endedAt - whole.startedAt)
   if (readAt === null || readAt < whole.startedAt) return Number.POSITIVE_INFINITY
   return isUnexplained ? allowedAt : Math.max(allowedAt, whole.startedAt + fullPeriodMs(history, periods))
+}
+
+function againMs({ refreshMs }: Periods): number {
+  return Math.min(refreshMs, PULL_AGAIN_SECONDS * 1000)
 }
 
 /** From the start of a whole pull to that of the next. */

@@ -1,4 +1,5 @@
-import { type Clock, raceAbort } from '../../domain/clock.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type { Item } from '../../domain/source/item.ts'
 import {
   addReporter,
   type MissingSource,
@@ -6,21 +7,21 @@ import {
   readOldestAge,
 } from '../../domain/source/missing-source.ts'
 import { comparePositions } from '../../domain/source/position.ts'
-import type { Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'
 import { isJsonObject, parseObject } from '../../json/value.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
-import type { Get } from '../http/get.ts'
-import { rejectKeyEcho } from '../http/request.ts'
+import { type Get, rejectKeyEcho } from '../http/request.ts'
 import { type FetchPage, queryParameters, readVia } from '../page/fetch-page.ts'
 import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageItem } from '../page/listing-page.ts'
 import type { Attributable, PublisherDirectory } from '../publisher-directory.ts'
-import { PLAIN_QUERY, type UpstreamQuery } from '../push-down.ts'
+import { rejectionOf, type UpstreamQuery } from '../push-down.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
-import { type JoinedPages, joinPages } from './joined-pages.ts'
-import { LISTING_HEAP_BYTES, MAX_COPIES, snapshotKey } from './snapshot.ts'
+import { joinPages, type PullBounds } from './joined-pages.ts'
+import { MAX_COPIES, sizeOf, snapshotKey } from './snapshot.ts'
+
+export type FoundPublisher = Pick<Item, 'publisher' | 'aliases'>
 
 /** Listings by key. */
 export type Pull = {
@@ -32,30 +33,20 @@ export type Pull = {
   /** Age of its oldest data when they were sent. */
   ageSeconds?: number | undefined
   gatewayId?: string | undefined
-  /** Publishers by key, of listings whose publisher is found after the pull. Never rejects. */
-  publishersLater?: Promise<ReadonlyMap<string, string>> | undefined
+  /** By key, of listings whose publisher is found after the pull. Never rejects. */
+  publishersLater?: Promise<ReadonlyMap<string, FoundPublisher>> | undefined
 }
 
 export type PullOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key'>
   get: Get
   publishers: PublisherDirectory
-  read: { fetch: FetchPage; clock: Clock }
+  fetch: FetchPage
+  clock: Clock
   /** Of the requests (`CDN-Loop`). */
   via: readonly string[]
-  /** What is pulled. Default: all open listings. */
-  query?: UpstreamQuery
-}
-
-/** Where a pull ends before it has all. */
-export type PullBounds = {
-  maxListings?: number | undefined
-  /** Memory of the listings, `LISTING_HEAP_BYTES` of each included. */
-  maxBytes?: number | undefined
-  /** Its reason is the failure of a pull that has no page by then. */
-  until?: AbortSignal | undefined
-  /** Called with what each page adds, in the order of the upstream. Publishers may be unknown by then. */
-  onItems?: ((items: readonly PageItem[]) => void) | undefined
+  /** What is pulled. */
+  query: UpstreamQuery
 }
 
 /** Of a stream whose bytes keep arriving: a million listings of 1.5 kB take so long at 20 Mbit/s. */
@@ -74,16 +65,17 @@ const MAX_STREAM_BYTES = 2 ** 40
 export function firstPageFetcher({
   upstream,
   get,
-  read: { fetch, clock },
+  fetch,
+  clock,
   via,
-}: PullOptions): (query: UpstreamQuery) => Promise<FirstPage> {
+}: Omit<PullOptions, 'query'>): (query: UpstreamQuery) => Promise<FirstPage> {
   let earlier: { query: UpstreamQuery; page: ListingPage } | null = null
   return async (query) => {
     const askedAt = clock.monotonic()
     const sent = queryOf({ query, via })
     const isCounted = upstream.kind === 'registry'
     const [page, counts, all] = await Promise.all([
-      fetch(sent, FIRST_PAGE, earlier?.query === query ? earlier.page : undefined).catch(ignoreSplittable),
+      fetchFirstPage(fetch, sent, earlier?.query === query ? earlier.page : undefined),
       isCounted && sent.pushed.length === 0 ? fetchCounts(get) : null,
       isCounted && sent.pushed.length > 0 ? fetchTotal(fetch, { ...sent, status: null }) : null,
     ])
@@ -108,17 +100,24 @@ async function fetchTotal(fetch: FetchPage, query: UpstreamQuery): Promise<numbe
   }
 }
 
-const FIRST_PAGE = { offset: 0, limit: MAX_PAGE_ITEMS }
-
 /** The ages of sources that a gateway misses go on. */
 function mayKeep({ about, missing, bytes }: ListingPage): boolean {
   return about.etag !== undefined && missing === undefined && bytes.length <= MAX_KEPT_BYTES
 }
 
-/** A single listing may be the cause, which a whole pull finds out. */
-function ignoreSplittable(error: unknown): null {
-  if (error instanceof SourceError && error.traits.splitsPage === 'any') return null
-  throw error
+/** `null` for a page that has to be divided to be read: a single listing may be the cause. @throws SourceError */
+export async function fetchFirstPage(
+  fetch: FetchPage,
+  query: UpstreamQuery,
+  earlier?: ListingPage,
+): Promise<ListingPage | null> {
+  try {
+    return await fetch(query, { offset: 0, limit: MAX_PAGE_ITEMS }, earlier)
+  } catch (error) {
+    const isDivided = error instanceof SourceError && error.traits.splitsPage === 'any'
+    if (isDivided && rejectionOf(query, error) === null) return null
+    throw error
+  }
 }
 
 /**
@@ -127,8 +126,8 @@ function ignoreSplittable(error: unknown): null {
  */
 export async function pull(
   options: PullOptions,
-  { page }: Pick<FirstPage, 'page'> = { page: null },
-  bounds: PullBounds = {},
+  { page }: Pick<FirstPage, 'page'>,
+  bounds: PullBounds,
 ): Promise<Pull> {
   const isStream = options.upstream.kind === 'gateway' && (page === null || !isWhole(page))
   const streamed = isStream ? await pullStream(options, page, bounds) : null
@@ -136,7 +135,7 @@ export async function pull(
   return { ...pulled, missing: pulled.missing?.map((entry) => addReporter(entry, pulled.gatewayId)) }
 }
 
-function queryOf({ query = PLAIN_QUERY, via }: Pick<PullOptions, 'query' | 'via'>): UpstreamQuery {
+function queryOf({ query, via }: Pick<PullOptions, 'query' | 'via'>): UpstreamQuery {
   return { ...query, ...(via.length > 0 && { via }) }
 }
 
@@ -146,7 +145,7 @@ async function pullPages(
   bounds: PullBounds,
 ): Promise<Pull> {
   const { upstream, publishers } = options
-  const joined = await readNewest(options, firstPage, bounds)
+  const joined = await joinPages({ ...options, query: queryOf(options) }, firstPage, bounds)
   // A gateway may repeat a listing, and the last one counts.
   const read = upstream.kind === 'gateway' ? joined.pages.flatMap((page) => page.items) : joined.items
   const items = read.filter(({ isMatch }) => isMatch)
@@ -164,53 +163,21 @@ async function pullPages(
   return { listings, partOf, invalid, missing, ageSeconds, gatewayId, publishersLater }
 }
 
-/** From the top until the bounds are reached. */
-async function readNewest(
-  { upstream, read: { fetch }, ...asked }: PullOptions,
-  firstPage: ListingPage | null,
-  { maxListings = Infinity, maxBytes = Infinity, until, onItems }: PullBounds,
-): Promise<JoinedPages> {
-  let first = firstPage
-  const fetchNext: FetchPage = async (query, request) => {
-    const page = request.offset === 0 ? first : null
-    first = null
-    return page ?? (until ? raceAbort(fetch(query, request), until) : fetch(query, request))
-  }
-  let latest: JoinedPages | null = null
-  let listings = 0
-  let bytes = 0
-  let seen = 0
-  const onPage = (pages: JoinedPages): void => {
-    // A walk that begins again has others.
-    if (pages !== latest) listings = bytes = seen = 0
-    latest = pages
-    const added = pages.items.slice(seen).filter(({ isMatch, isReadable }) => isMatch && isReadable)
-    seen = pages.items.length
-    listings += added.length
-    for (const item of added) bytes += sizeOf(item)
-    onItems?.(added)
-  }
-  const isEnough = (): boolean =>
-    latest !== null && (listings > maxListings || bytes > maxBytes || until?.aborted === true)
-  try {
-    return await joinPages({ upstream, fetch: fetchNext, onPage, isEnough }, queryOf(asked))
-  } catch (error) {
-    if (latest !== null && until?.aborted) return latest
-    throw error
-  }
-}
-
 /** Keeps ids only, which releases the pages. */
 function attributeLater(
   items: readonly PageItem[],
   publishers: PublisherDirectory,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, FoundPublisher>> {
   const unknown: (Attributable & { key: string })[] = items
     .filter(({ publisher }) => publisher === null)
-    .map((item) => ({ key: snapshotKey(item), publisherId: item.publisherId, publisher: null }))
+    .map((item) => {
+      const { publisherId, principals } = item
+      return { key: snapshotKey(item), publisherId, principals, publisher: null, aliases: undefined }
+    })
   return (publishers.search ?? Promise.resolve()).then(() => {
     publishers.setKnown(unknown)
-    return new Map(unknown.flatMap(({ key, publisher }) => (publisher === null ? [] : [[key, publisher]])))
+    const found = unknown.filter(({ publisher }) => publisher !== null)
+    return new Map(found.map(({ key, publisher, aliases }) => [key, { publisher, aliases }]))
   })
 }
 
@@ -254,11 +221,6 @@ class Collected {
   }
 }
 
-/** Memory of a listing. */
-export function sizeOf({ bytes }: Pick<Item, 'bytes'>): number {
-  return bytes.length + LISTING_HEAP_BYTES
-}
-
 /** `null` for an upstream without NDJSON. */
 async function pullStream(
   { upstream, get, ...asked }: PullOptions,
@@ -286,11 +248,13 @@ async function pullStream(
       throw new SourceError('bad_envelope', `${name}: the stream ended early`)
     if (!collected.isFull) {
       const { missing, gatewayId } = readVia(query, response.headers, kind)
-      const ageSeconds = readOldestAge(meta.sources)
+      const ageSeconds = readOldestAge(meta)
       return { ...result(), missing: readMissing(meta, missing) ?? undefined, ageSeconds, gatewayId }
     }
   } catch (error) {
-    if (!signal.aborted || received === 0) throw error
+    if (!signal.aborted && !(error instanceof SourceError && bounds.takes?.(error))) throw error
+    if (received === 0) take(firstPage?.items ?? [])
+    if (collected.listings.size === 0) throw error
   }
   // Its last line would say what the gateway lacks: its first page does, too.
   const { missing, ageSeconds, about } = firstPage ?? {}
@@ -315,10 +279,14 @@ async function pullStream(
     if (rows.length === 0) return
     const envelope = renderEnvelope(rows, rows.length)
     const { items } = new ListingPage(envelope, { kind, conditions: conditionsOf(query), offset: 0 })
-    const matches = items.filter(({ isMatch }) => isMatch)
     collected.invalid += rows.length - items.length
+    take(items)
+    received += rows.length
+  }
+
+  function take(items: readonly PageItem[]): void {
+    const matches = items.filter(({ isMatch }) => isMatch)
     collected.add(matches)
     bounds.onItems?.(matches.filter(({ isReadable }) => isReadable))
-    received += rows.length
   }
 }

@@ -1,37 +1,32 @@
 import { raceAbort } from '../../domain/clock.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
-import type { SharedPulls, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { UpstreamFeed } from '../feed/upstream-feed.ts'
-import type { Get } from '../http/get.ts'
 import type { PageItem } from '../page/listing-page.ts'
-import type { Narrowing } from '../push-down.ts'
 import { compareFirstPage, type FirstPage, isWhole, totalsOf } from './first-page.ts'
-import { HeldListings, type HeldListingsOptions } from './held-listings.ts'
+import { HeldListings } from './held-listings.ts'
+import type { PullBounds } from './joined-pages.ts'
 import { nextPull, nextStretch, type Periods, periodsOf, wholeDueAt } from './next-pull.ts'
-import type { Pull, PullBounds } from './pull.ts'
+import type { Pull } from './pull.ts'
 import { SavedPulls } from './saved-pulls.ts'
-import { isHiding, type SnapshotState } from './snapshot-state.ts'
+import { isHiding, type PullContext, type SnapshotState } from './snapshot-state.ts'
 
 /** Share by which the periods vary, to spread the pulls of many upstreams. */
 const PULL_JITTER = 0.1
 /** `no-cache` asks for the first page again after so long. */
 const REFRESH_EVERY_MS = 1000
 
-export type PullerOptions = HeldListingsOptions & {
-  upstream: Pick<UpstreamOptions, 'kind' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds'>
-  get: Get
-  /** What is held. */
-  query: Narrowing['query']
+/** `first`: a whole pull of a source that is not held yet. */
+export type PullTurn = 'first page' | 'first' | 'later'
+
+export type PullerOptions = PullContext & {
   fetchFirstPage: () => Promise<FirstPage>
   pull: (first: FirstPage, bounds: PullBounds) => Promise<Pull>
   attribute: (items: readonly PageItem[]) => Promise<unknown>
-  /** Whole pulls wait for their turn in the process. `isFirst`: nothing is held yet. */
-  inTurn: <Result>(work: () => Promise<Result>, isFirst: boolean) => Promise<Result>
-  storage: SnapshotStorage | null
-  shared: SharedPulls | null
-  random: () => number
+  /** First pages of sources of which nothing is held yet, and whole pulls, wait for their turn in the process. */
+  inTurn: <Result>(work: () => Promise<Result>, turn: PullTurn) => Promise<Result>
+  /** Share of its first periods by which it is asked earlier: many sources that start together are then asked one after the other. */
+  head: number
 }
 
 /** A failed pull keeps the last snapshot, and what has arrived of a first one. */
@@ -48,6 +43,9 @@ export class SnapshotPuller {
   #cancelTimer: () => void = () => {}
   /** A factor of the periods until the next pull. */
   #jitter = 1
+  /** That have ended. */
+  #looks = 0
+  #wholePulls = 0
 
   constructor(options: PullerOptions) {
     this.#options = options
@@ -83,13 +81,7 @@ export class SnapshotPuller {
       await this.#takeNewer()
     }
     if (isReady || this.#state.current !== null) this.#arrival.resolve()
-    if (
-      isReady &&
-      failure === null &&
-      current?.isLoading !== true &&
-      current !== null &&
-      this.#held.isIndexed
-    ) {
+    if (isReady && failure === null && current !== null && current.isLoading !== true) {
       this.#scheduleNext()
       this.#feed.restart([])
     } else void this.#pulls.join(false)
@@ -114,13 +106,15 @@ export class SnapshotPuller {
   onRead(): void {
     const { history } = this.#state
     const wasIdle = history.whole !== null && (history.readAt ?? 0) < history.whole.startedAt
+    // It is known until the next whole pull that there are readers.
+    if (!wasIdle && history.whole !== null && this.#pulls.current === null) return
     this.#held.note({ readAt: this.#options.clock.monotonic() })
     if (wasIdle && this.#pulls.current === null) this.#scheduleNext()
   }
 
   /** A listing that its upstream does not have any more. */
-  remove(keys: readonly string[], listingId: string): void {
-    this.#held.remove(keys, listingId)
+  remove(keys: readonly string[]): void {
+    this.#held.remove(keys)
   }
 
   /** Resolves when the snapshot is saved. What is held can still be read. */
@@ -135,7 +129,10 @@ export class SnapshotPuller {
   }
 
   get #periods(): Periods {
-    return periodsOf(this.#options.upstream, this.#state, this.#jitter)
+    const { upstream, head } = this.#options
+    const { refreshMs, fullMs } = periodsOf(upstream, this.#state, this.#jitter)
+    const factorOf = (ended: number): number => (ended < 2 ? 1 - head : 1)
+    return { refreshMs: refreshMs * factorOf(this.#looks), fullMs: fullMs * factorOf(this.#wholePulls) }
   }
 
   get #isWholeDue(): boolean {
@@ -163,6 +160,7 @@ export class SnapshotPuller {
       if (this.#closing.signal.aborted) return
       this.#held.fail(cause)
     }
+    this.#looks++
     this.#state.isReady = true
     this.#firstPull.resolve()
     this.#arrival.resolve()
@@ -171,14 +169,27 @@ export class SnapshotPuller {
   }
 
   async #look(isForced: boolean): Promise<void> {
-    const first = await this.#fetchFirstPage()
-    // As cheap as a first page.
-    if (first.page !== null && isWhole(first.page)) return this.#pullWhole(first)
-    // Before its turn, which may be long in coming.
-    if (this.#isFirst && first.page !== null) await this.#load(first.page.items.filter(isListing), first)
+    const { inTurn } = this.#options
+    const begin = () => this.#begin()
+    const first = await (this.#isFirst ? inTurn(begin, 'first page') : begin())
+    if (first === null) return
     await this.#addNew(first)
-    if (!isForced && !this.#isWholeDue) return this.#held.indexAgain()
-    await this.#options.inTurn(() => this.#pullInTurn(first, isForced), this.#isFirst)
+    await this.#held.learnFilters()
+    if (!isForced && !this.#isWholeDue) return
+    await inTurn(() => this.#pullInTurn(first, isForced), this.#isFirst ? 'first' : 'later')
+  }
+
+  /** @returns `null` where the first page was the whole, which is as cheap */
+  async #begin(): Promise<FirstPage | null> {
+    const first = await this.#fetchFirstPage()
+    if (first.page !== null && isWhole(first.page)) {
+      await this.#held.learnFilters()
+      await this.#pullWhole(first)
+      return null
+    }
+    // Before the turn of the whole pull, which may be long in coming.
+    if (this.#isFirst && first.page !== null) await this.#load(first.page.items.filter(isListing), first)
+    return first
   }
 
   /** Another replica may reach the upstream where this one does not. */
@@ -270,12 +281,14 @@ export class SnapshotPuller {
   async #load(items: readonly PageItem[], first: FirstPage): Promise<void> {
     await this.#options.attribute(items)
     this.#held.load(items, first)
-    this.#arrival.resolve()
+    // A pull of one page has ended by then, and who waits for it hears of no part.
+    setImmediate(() => this.#arrival.resolve())
   }
 
   #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {
     // A stream is compared in its period, whether the last comparison found anything or not.
     const stretch = this.#state.isFollowed ? 1 : nextStretch(this.#state.history.stretch, hasChanged)
+    this.#wholePulls++
     this.#held.note({ whole, stretch, isUnexplained: false })
   }
 }

@@ -1,22 +1,10 @@
-import type { Clock } from '../../domain/clock.ts'
-import type { SharedPull, SharedPulls, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
-import type { SourceLog } from '../../domain/source/source-status.ts'
+import type { SharedPull } from '../../domain/source/saved-snapshot.ts'
 import type { HeldListings } from './held-listings.ts'
-import type { HeldSnapshot, SnapshotState } from './snapshot-state.ts'
+import type { HeldSnapshot, PullContext } from './snapshot-state.ts'
 
 export const SAVE_EVERY_MS = 60_000
 
-type SavedPullsOptions = {
-  upstream: { name: string }
-  /** For a restart; `null` with Redis. */
-  storage: SnapshotStorage | null
-  /** With other replicas; `null` without Redis. */
-  shared: SharedPulls | null
-  held: HeldListings
-  state: SnapshotState
-  clock: Clock
-  log: SourceLog
-}
+type SavedPullsOptions = PullContext & { held: HeldListings }
 
 /** Pulls in a file or in Redis. Their failures are logged, and then this process pulls by itself. */
 export class SavedPulls {

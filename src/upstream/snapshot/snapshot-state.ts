@@ -1,9 +1,21 @@
-import type { HeldChange } from '../../domain/source/held.ts'
-import { HeldChanges } from '../../domain/source/held-changes.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { Emitter } from '../../domain/emitter.ts'
+import type { HoldingChange } from '../../domain/source/holding.ts'
 import { isRefusal } from '../../domain/source/reasons.ts'
-import type { SharedPullId, SnapshotFacts, Totals } from '../../domain/source/saved-snapshot.ts'
+import type {
+  SharedPullId,
+  SharedPulls,
+  SnapshotFacts,
+  SnapshotStorage,
+  Totals,
+} from '../../domain/source/saved-snapshot.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
-import type { SourceStatus } from '../../domain/source/source-status.ts'
+import type { SourceLog, SourceStatus } from '../../domain/source/source-status.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
+import type { Filter } from '../../filter-spec/filter.ts'
+import type { CopyIndex } from '../../listing-index/copy-index.ts'
+import type { Get } from '../http/request.ts'
+import type { Narrowing } from '../push-down.ts'
 import { NEVER_PULLED, type PullHistory } from './next-pull.ts'
 import type { Pull } from './pull.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -24,8 +36,31 @@ export type HeldSnapshot = SnapshotFacts &
     /** `null` where it was restored from a file, and while it is loaded. */
     totals: Totals | null
     /** The shared pull that it was, whose listings `snapshot` had in that version. */
-    shared?: (SharedPullId & { version: number }) | undefined
+    shared?: (SharedPullId & { version: string }) | undefined
   }
+
+/** What pulls of an upstream work with. */
+export type PullContext = {
+  upstream: UpstreamOptions
+  get: Get
+  /** What is asked of it. */
+  query: Narrowing['query']
+  index: CopyIndex
+  /** Of all that readers may use: the index has their columns. */
+  filters: () => readonly Filter[]
+  /** Memory that the snapshot may take: further listings are not held, the oldest first. */
+  maxBytes: () => number
+  /** Called with the memory of the snapshot. */
+  onResize: (bytes: number) => void
+  /** For a restart; `null` with Redis. */
+  storage: SnapshotStorage | null
+  /** With other replicas; `null` without Redis. */
+  shared: SharedPulls | null
+  state: SnapshotState
+  clock: Clock
+  random: () => number
+  log: SourceLog
+}
 
 type Content = { current: HeldSnapshot | null; failure: SourceError | null }
 
@@ -33,7 +68,7 @@ type Content = { current: HeldSnapshot | null; failure: SourceError | null }
 export class SnapshotState {
   #current: HeldSnapshot | null = null
   #failure: SourceError | null = null
-  readonly changes = new HeldChanges()
+  readonly changes = new Emitter<HoldingChange>()
   lastError: SourceStatus['lastError'] = null
   /** Whether the stream of changes of the upstream is open. */
   isFollowed = false
@@ -51,6 +86,13 @@ export class SnapshotState {
     return this.#current
   }
 
+  /** Removes what is held. */
+  async drop(): Promise<void> {
+    const { current } = this
+    this.#current = null
+    await current?.snapshot.drop()
+  }
+
   /** Of the latest pull. */
   get failure(): SourceError | null {
     return this.#failure
@@ -62,49 +104,33 @@ export class SnapshotState {
   }
 
   /**
-   * @param copies those that have changed since the snapshot before, which may be the same object
    * @param isContinued whether a first snapshot is one that was held before, by this replica or another
    */
-  set({ current, failure }: Content, copies: ChangedCopies = NO_COPIES, isContinued = false): void {
+  set({ current, failure }: Content, isContinued = false): void {
     const before = { current: this.#current, visible: this.visible }
     // With another failure the object is a new one, so that responses made of the snapshot are not current any more.
     const isOther = failure?.reason !== this.#failure?.reason
     this.#current = isOther && current !== null ? { ...current } : current
     this.#failure = failure
-    const { visible } = this
-    const either = before.visible ?? visible
-    if (before.visible !== null && visible !== null) this.changes.emit(() => new Set(copies.listingIds))
-    else if (either !== null) this.changes.emit(() => either.snapshot.listingIds)
-    this.#emitChanges(before, copies, isContinued)
+    this.#emitChanges(before, isContinued)
   }
 
   /** What is loaded is followed once it is there. */
   #emitChanges(
     before: { current: HeldSnapshot | null; visible: HeldSnapshot | null },
-    copies: ChangedCopies,
     isContinued: boolean,
   ): void {
     const { current, visible, changes } = this
     if (current === null || current.isLoading === true) return
     if (before.current === null || before.current.isLoading === true) {
-      changes.emitChange({ kind: 'held', isContinued })
+      changes.emit({ kind: 'held', isContinued })
       return
     }
-    const { snapshot } = current
-    const { listingIds: changed, before: copiesBefore, isPushedOut } = copies
-    if (changed.length > 0)
-      changes.emitChange({
-        kind: 'copies',
-        listingIds: changed,
-        before: copiesBefore,
-        after: snapshot.copiesOf,
-        isPushedOut,
-      })
+    const { source } = current.snapshot
+    const { source: from } = before.current.snapshot
+    if (from !== source) changes.emit({ kind: 'replaced', from, to: source })
     if ((before.visible === null) !== (visible === null))
-      changes.emitChange({
-        kind: visible === null ? 'hidden' : 'shown',
-        listingIds: () => snapshot.listingIds,
-      })
+      changes.emit({ kind: visible === null ? 'hidden' : 'shown', source })
   }
 }
 
@@ -112,10 +138,6 @@ export class SnapshotState {
 export function currentAt({ takenAt, heardAt = 0 }: HeldSnapshot): number {
   return Math.max(takenAt, heardAt)
 }
-
-export type ChangedCopies = Pick<HeldChange & { kind: 'copies' }, 'listingIds' | 'before' | 'isPushedOut'>
-
-const NO_COPIES: ChangedCopies = { listingIds: [], before: () => [] }
 
 /** Whether nothing of the upstream may be shown. */
 export function isHiding({ reason }: SourceError): boolean {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { plural } from '../../domain/plural.ts'
 import { describeAnswered, haveAllAnswered } from '../../wire/describe-answered.ts'
 import { describeMissing, describeReason, hasAnswered, isArriving } from '../../wire/describe-missing.ts'
-import type { SourceReport, SourceStatusJson } from '../../wire/source.ts'
+import type { SourceReport, SourceStatusJson, SourcesCounted } from '../../wire/source.ts'
 import { TimeAgo } from '../common/time.ts'
 import { SourceState, Tone } from '../common/tone.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
@@ -13,6 +13,8 @@ import { isSentAgain, type Listings } from './state/listings.ts'
 type SourceLineProps = {
   /** `null` at a plain Registry, and before the first answer. */
   reports: readonly SourceReport[] | null
+  /** Of many sources, those that the reports do not name. */
+  counted: SourcesCounted | undefined
   isPlain: boolean
   /** Whether there are registries that the reader does not see, by what the operator says. */
   hasPrivate: boolean
@@ -22,10 +24,18 @@ type SourceLineProps = {
   refreshes: number
 }
 
-type Statuses = { sources: readonly SourceStatusJson[] }
+type Statuses = { sources: readonly SourceStatusJson[]; total: number }
 
 /** How many answered, which opens the list of all. */
-export function SourceLine({ reports, isPlain, hasPrivate, at, apiKey, refreshes }: SourceLineProps) {
+export function SourceLine({
+  reports,
+  counted,
+  isPlain,
+  hasPrivate,
+  at,
+  apiKey,
+  refreshes,
+}: SourceLineProps) {
   const [isOpen, setOpen] = useState(false)
   const statuses = useAnswer<Statuses>(isOpen ? 'sources' : null, {
     key: apiKey,
@@ -34,13 +44,18 @@ export function SourceLine({ reports, isPlain, hasPrivate, at, apiKey, refreshes
   if (reports === null)
     return html`<p class="source-line hint">${isPlain ? 'Listings of this registry.' : ''}</p>`
   const sources = joinSources(statuses.value?.sources ?? [], reports)
+  const more = Math.max(
+    0,
+    (statuses.value?.total ?? 0) - sources.filter(({ registry }) => !registry.includes('/')).length,
+  )
   return html`<details
     class=${haveAllAnswered(reports) ? 'source-line' : 'source-line partial'}
     onToggle=${({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open)}
   >
-    <summary>${untrustedText(describeAnswered(reports), MAX_DETAIL_CHARS)}</summary>
+    <summary>${untrustedText(describeAnswered(reports, counted), MAX_DETAIL_CHARS)}</summary>
     <ul class="sources row" aria-label="Registries">
-      ${sources.toSorted((a, b) => rank(a) - rank(b)).map((source) => html`<${SourceEntry} key=${source.registry} ...${{ source, at }} />`)}
+      ${sources.toSorted((a, b) => rank(a) - rank(b)).map((source) => html`<${SourceEntry} key=${source.registry} ...${{ source, at, isAsked: counted !== undefined }} />`)}
+      ${more > 0 && html`<li class="source row box">and ${plural(more, 'other registry', 'other registries')}</li>`}
     </ul>
   </details>
   ${hasPrivate && html`<p class="hint">There are private registries. Enter an API key to include them.</p>`}`
@@ -48,7 +63,8 @@ export function SourceLine({ reports, isPlain, hasPrivate, at, apiKey, refreshes
 
 const rank = ({ report }: KnownSource): number => (report === null ? 1 : hasAnswered(report.state) ? 2 : 0)
 
-function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
+/** @param isAsked whether a source without a report was asked, too */
+function SourceEntry({ source, at, isAsked }: { source: KnownSource; at: number; isAsked: boolean }) {
   const { registry, visibility, report, last_error } = source
   const state = report?.state ?? source.state ?? ''
   const reason = report?.reason ?? (hasAnswered(state) ? null : (last_error?.reason ?? null))
@@ -56,10 +72,11 @@ function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
   const kind = visibility === 'private' ? 'private' : ''
   const matched = report?.matched ?? null
   const invalid = report?.invalid ?? 0
-  return html`<li class=${report === null ? 'source row box not-requested' : 'source row box'} data-state=${state}>
+  const isLeftOut = report === null && !isAsked
+  return html`<li class=${isLeftOut ? 'source row box not-requested' : 'source row box'} data-state=${state}>
     <strong>${untrustedText(registry)}</strong>
     ${kind !== '' && html`<span class="hint">${kind}</span>`}
-    ${report === null ? html`<${Tone} of="neutral" text="not queried" />` : html`<${SourceState} state=${untrustedText(state)} />`}
+    ${isLeftOut ? html`<${Tone} of="neutral" text="not queried" />` : html`<${SourceState} state=${untrustedText(state)} />`}
     ${age !== null && hasAnswered(state) && html`<span class="hint"><${TimeAgo} at=${at - age * 1000} /></span>`}
     ${matched !== null && html`<span class="hint">${matched.toLocaleString('en')} ${matched === 1 ? 'match' : 'matches'}</span>`}
     ${invalid > 0 && html`<span class="fault">${plural(invalid, 'invalid listing')} left out</span>`}

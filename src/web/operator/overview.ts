@@ -132,7 +132,15 @@ function ReplicasPanel({ fleet, api, onError, onChange }: ReplicasPanelProps) {
       onChange()
       return describeReload(result)
     })
+  const inconsistent = fleet.replicas.filter(({ inconsistencies }) => inconsistencies > 0).map(({ id }) => id)
   return html`<${Section} id="replicas" title="Replicas">
+    ${
+      inconsistent.length > 0 &&
+      html`<p class="banner failed" role="alert">
+        The index of ${inconsistent.join(', ')} is inconsistent: readers may see outdated copies of listings. Restart the process and
+        report it.
+      </p>`
+    }
     <p class="row">
       <button type="button" onClick=${reload}>Reload configuration</button>
       ${fleet.replicas.length > 1 && html`<span class="hint">of ${fleet.answered_by}; every replica reloads by itself</span>`}

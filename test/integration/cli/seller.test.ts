@@ -139,29 +139,6 @@ test.serial('publish: exit 3 for some unreachable, 4 for all, 65 for bad data, 1
   )
 })
 
-test.serial('publish: a request without an answer is repeated unchanged', async (t) => {
-  const bodies: string[] = []
-  const url = await listen(t, (request, response) => {
-    let body = ''
-    request.on('data', (chunk) => {
-      body += chunk
-    })
-    request.on('end', () => {
-      if (request.method === 'GET') return void response.writeHead(404).end() // no filter spec
-      bodies.push(body)
-      if (bodies.length === 1) request.socket.destroy()
-      else if (bodies.length === 2) response.writeHead(503).end()
-      else response.writeHead(201).end('{"listing_id":"x"}')
-    })
-  })
-  const { code } = await runCli(['publish', temporaryFile(t, 'l.json', '{"listing_id":"x"}'), '-r', url], {
-    env: AS_ALICE,
-  })
-  t.is(code, 0)
-  t.is(bodies.length, 3)
-  t.is(new Set(bodies).size, 1)
-})
-
 test.serial('delete: a 404 is a success only after an attempt without an answer', async (t) => {
   let requests = 0
   const forgetful = await listen(t, (request, response) => {
@@ -173,17 +150,6 @@ test.serial('delete: a 404 is a success only after an attempt without an answer'
   const unknown = await listen(t, (_request, response) => response.writeHead(404).end())
   const first = await runCli(['delete', 'x', '-r', unknown], { env: AS_ALICE })
   t.deepEqual([first.code, outcomes(first.stdout)], [1, ['x refused']])
-})
-
-test.serial('update, delete: the seller changes and deletes a listing', async (t) => {
-  const { url, get } = await startRegistry(t)
-  const signed = { env: AS_ALICE }
-  await runCli(['publish', temporaryFile(t, 'l.json', '{"listing_id":"x/y"}'), '--as-is', '-r', url], signed)
-  t.is((await runCli(['update', 'x/y', '--status', 'closed', '-r', url], signed)).code, 0)
-  t.is(((await get('/listings/x%2Fy')).json().listing as { status: string }).status, 'closed')
-  t.is((await runCli(['update', 'x/y', '-r', url], signed)).code, 1)
-  t.is((await runCli(['delete', 'x/y', '-r', url], signed)).code, 0)
-  t.is((await get('/listings/x%2Fy')).status, 404)
 })
 
 test.serial('key file: one that others can read is refused; a key is never printed', async (t) => {
@@ -311,20 +277,6 @@ const KEYSTORE = JSON.stringify({
   },
   id: '3198bc9c-6672-5ab3-d995-4942343ae5b6',
   version: 3,
-})
-
-test.serial('publish: a refused key is the reason of every listing, however many there are', async (t) => {
-  const environment = { REGISTRY_ADMIN_API_KEY: 'admin', REGISTRY_REQUIRE_WRITE_API_KEY: 'on' }
-  const { url } = await startRegistry(t, { environment })
-  const many = Array.from({ length: 30 }, (_, n) => ({
-    listing_id: `l${n}`,
-    storefront_url: 'https://alice.example/',
-    offer_resource: {},
-  }))
-  const file = temporaryFile(t, 'listings.json', JSON.stringify(many))
-  const { code, stdout, stderr } = await runCli(['publish', file, '--as-is', '-r', url], { env: AS_ALICE })
-  t.is(code, 77, stderr)
-  t.true(outcomes(stdout).some((one) => one.endsWith('not_sent')))
 })
 
 test.serial(

@@ -3,7 +3,7 @@ import { mnemonicToAccount, toAccount } from 'viem/accounts'
 import { createClient, IncompleteError, type Listing, ProblemError } from '../../../src/client/client.ts'
 import { createSigner } from '../../../src/client/signer.ts'
 import { moduleGraph } from '../../../src/http/web/module-graph.ts'
-import { type Behaviour, deadUrl, idOf, listingTexts } from '../../helpers/fake-registry.ts'
+import { type Behaviour, deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startFake, startGateway, startUnchecked } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
@@ -86,14 +86,6 @@ test('client: a walk without all sources ends in an error that names the missing
     complete: true,
   })
   t.false((await client.facets({ by: 'registry' })).complete)
-})
-
-test('client: a page of a Registry that leaves a gap is read again from further back', async (t) => {
-  const items = listingTexts('a', 450)
-  const fake = await startFake(t, { items })
-  fake.beforePage = (request) => request === 2 && fake.items.splice(0, 50)
-  t.deepEqual(await idsOf(createClient({ url: fake.url }).listings()), items.map(idOf))
-  t.is(fake.requests.length, 5)
 })
 
 test('client: a refusal is a problem with its type, errors and seconds to wait', async (t) => {

@@ -158,17 +158,6 @@ test('reload: reloads run one after the other, signals meanwhile cause one more'
   t.is((await get('/listings')).status, 200)
 })
 
-test('reload: two configurations by turns stay complete', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('one', 5) })
-  const a = patientToml([{ name: 'one', url: fake.url }])
-  const b = patientToml([{ name: 'one', url: fake.url }], LIMITS)
-  const { get, reload } = await startRegistry(t, { toml: a })
-  for (const [n, file] of [b, a, b, a].entries()) {
-    await reload(file)
-    t.true(((await get(`/listings?limit=${n + 1}`)).json() as Answer).complete)
-  }
-})
-
 test('reload: a gateway becomes a plain Registry, and a gateway again', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const behind = patientToml([{ name: 'one', url: fake.url }])

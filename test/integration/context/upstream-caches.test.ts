@@ -1,5 +1,6 @@
 import test from 'ava'
 import { openUpstreamCaches } from '../../../src/context/upstream-caches.ts'
+import { CopyIndex } from '../../../src/listing-index/copy-index.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { upstreamOptions } from '../../helpers/upstream.ts'
 
@@ -12,7 +13,12 @@ async function open() {
     cache: { freshSeconds: 15, maxBytes },
     upstreams: upstreams.slice(from),
   })
-  const caches = await openUpstreamCaches({ redisUrl: null, snapshotFolder: null, clock: manualClock() })
+  const caches = await openUpstreamCaches({
+    index: new CopyIndex([]),
+    redisUrl: null,
+    snapshotFolder: null,
+    clock: manualClock(),
+  })
   caches.activate(configOf(1_000_001))
   const parts = upstreams.map((upstream) => caches.partsOf(upstream))
   const most = () => parts.map(({ snapshots }) => snapshots.maxBytes())

@@ -149,7 +149,7 @@ test('a followed upstream: a stream that is silent for 45 s is opened again from
   t.deepEqual([...limits], [45_000])
 })
 
-test('a followed upstream: a copy of a source that its gateway does not follow stays until a pull', async (t) => {
+const stays = test.macro(async (t, sources: readonly object[], registry: string) => {
   const of = (text: string, registry: string, unchecked?: readonly string[]): string =>
     JSON.stringify({ ...JSON.parse(text), _meta: { registry, publisher: null, also_in: [], unchecked } })
   const [first, second, third] = listingTexts('x', 3) as [string, string, string]
@@ -170,6 +170,7 @@ test('a followed upstream: a copy of a source that its gateway does not follow s
     ].join(''),
   ])
   scripted.items = [first, second, third].map((text) => of(text, 'a'))
+  scripted.sources = sources
   const gateway = await startGateway(t, [
     {
       name: 'inner',
@@ -184,10 +185,24 @@ test('a followed upstream: a copy of a source that its gateway does not follow s
   }
   t.deepEqual(items.map((item) => `${item.listing_id} of ${item._meta.registry}`).sort(), [
     'last-0000 of inner/b',
-    'x-0000 of inner/a',
+    `x-0000 of inner/${registry}`,
     'x-0001 of inner/a',
   ])
 })
+
+test(
+  'a followed upstream: a copy of a source that its gateway does not follow stays until a pull',
+  stays,
+  [],
+  'a',
+)
+
+test(
+  'a followed upstream: a copy of a source that its gateway holds in part gives way to another one',
+  stays,
+  [{ registry: 'a', state: 'partial', reason: 'too_large', held: 3, of: 4 }],
+  'b',
+)
 
 test('a followed upstream: of a source that its stream misses the pulls go on as before', async (t) => {
   const scripted = await startScriptedEntrepot(t, [
@@ -263,7 +278,7 @@ test('a followed upstream: what newer listings push out of a part that its gatew
   )
   await whenReady(outer)
   await eventually('followed', async () => (await sourceOf(outer)).followed)
-  large.items = [...listingTexts('new', 1, { created_at: '2027-01-01T00:00:00' }), ...listingTexts('x', 5)]
+  large.items = [...listingTexts('new', 1, { created_at: '2026-11-20T11:00:00' }), ...listingTexts('x', 5)]
   const pull = { method: 'POST', headers: ADMIN }
   await send(`${inner.url}/admin/sources/large/refresh`, pull)
   await eventually('followed so far', async () => (await idsOf(outer)).includes('new-0000'))

@@ -159,15 +159,6 @@ test("gaps: a stream's last line and later pages report what any part missed", a
   t.is(seen, 450)
 })
 
-test('gaps: filters evaluated here report what any of their pages missed', async (t) => {
-  const items = listingTexts('well', 450, { offer_resource: { gpu_model: 'H200' } })
-  const { half } = await startHalfGone(t, 'eu', items)
-  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
-  const answer = await readListings(world, '/listings?gpu_model=H200&limit=1')
-  t.false(answer.complete)
-  t.deepEqual(statesOf(answer)[2], ['eu/gone', 'unavailable', 'connection_refused'])
-})
-
 test('gaps: 404 only if every Registry of every gateway answered 404', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
   const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })

@@ -74,21 +74,6 @@ const awayIn = ({ sources }: Pick<Answer, 'sources'>): string[] =>
 
 const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()
 
-test('loops: two gateways over each other answer with the listings of both, once', async (t) => {
-  const services = await startRing(t, [[1], [0]])
-  await converge(services, ['of-g0', 'of-g1'])
-  for (const { get } of services) {
-    const answer = (await get('/listings')).json() as Answer
-    t.deepEqual(idsOf(answer), ['of-g0', 'of-g1'])
-    t.true(answer.complete)
-    t.is((await get('/listings?require=all')).status, 200)
-    t.deepEqual(
-      answer.sources.map(({ state }) => state),
-      ['loaded', 'loaded'],
-    )
-  }
-})
-
 test('loops: three gateways in a ring answer with the listings of all, once', async (t) => {
   for (const links of [
     [[1], [2], [0]],

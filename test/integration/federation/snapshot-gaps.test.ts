@@ -135,23 +135,8 @@ test('snapshot gaps: listings of a missing Registry stay, stale and reported', a
   t.regex((await world.get('/metrics')).text, /^entrepot_source_gaps\{registry="eu"\} 0$/m)
 })
 
-test('snapshot gaps: an incomplete first pull is served as incomplete', async (t) => {
-  const { until } = await startWorld(t, { isGone: true })
-  const answer = await until(() => true)
-  t.is(answer.items.length, 3)
-  t.false(answer.complete)
-  t.deepEqual(answer.sources[2], {
-    registry: 'eu/curated',
-    state: 'unavailable',
-    reason: 'unauthorized',
-    matched: null,
-    returned: 0,
-    via: ['eu'],
-  })
-})
-
-/** Two gateways that pull each other; the first has a Registry upstream. `hasOwn`: the other has a local listing. */
-async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = true } = {}) {
+/** Two gateways that pull each other; the first has a Registry upstream. */
+async function startPair(t: ExecutionContext, script: Behaviour[]) {
   const flaky = await startFake(t, { items: listingTexts('flaky', 2), script })
   const [one = 0, other = 0] = await freePorts(2)
   const clock = manualClock()
@@ -172,7 +157,7 @@ async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = tr
   const east = await start('east', one, { name: 'west', port: other }, [{ name: 'flaky', url: flaky.url }])
   const west = await start('west', other, { name: 'east', port: one }, [])
   await publish(east.url, ALICE, { listing_id: 'of east' })
-  if (hasOwn) await publish(west.url, ALICE, { listing_id: 'of west' })
+  await publish(west.url, ALICE, { listing_id: 'of west' })
   return { flaky, clock, east, west }
 }
 
@@ -209,34 +194,30 @@ test('snapshot gaps: gateways that pull each other drop resolved gaps', async (t
   t.pass('both are complete again')
 })
 
-test('snapshot gaps: gateways that pull each other drop deleted listings', async (t) => {
-  const { flaky, clock, east, west } = await startPair(t, [WELL])
-  const both = async (): Promise<string> => {
-    clock.advance(PAST_REFRESH_MS)
-    const answers = await Promise.all([east, west].map(({ get }) => get('/listings')))
-    const idsOf = ({ items = [] }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()
-    return answers.map((reply) => idsOf(reply.json() as Answer).join()).join(' | ')
-  }
-  const until = async (...ids: string[]): Promise<void> => {
-    await eventually('the same in both', both, (answers) => answers === [ids.join(), ids.join()].join(' | '))
-  }
-  await until('flaky-0000', 'flaky-0001', 'of east', 'of west')
-  flaky.items = flaky.items.slice(1)
-  await until('flaky-0001', 'of east', 'of west')
-  for (const { get } of [east, west]) t.is((await get('/listings/flaky-0000')).status, 404)
-})
-
-test('snapshot gaps: a gateway with only a mutual pull still answers', async (t) => {
-  const { east, clock } = await startPair(t, [WELL], { hasOwn: false })
-  const count = async (): Promise<number> => {
-    clock.advance(PAST_REFRESH_MS)
-    const reply = await east.get('/listings?require=all')
-    return reply.status === 200 ? (reply.json() as Answer).items.length : reply.status
-  }
-  await eventually('all three listings', count, (length) => length === 3)
-  t.true(((await east.get('/listings')).json() as Answer).complete)
-})
-
 test("snapshot restart: a dead upstream's listings remain to the byte", async (t) => {
   await remainsToTheByte(t, temporaryStore(t))
+})
+
+test('snapshot gaps: a stream of changes says that a Registry is missed, and that it is missed no more', async (t) => {
+  const { curated, world, clock, until, euAsks } = await startWorld(t, { isGone: true })
+  await until(({ complete }) => !complete, REFRESH_MS)
+  const stream = await fetch(`${world.url}/changes`, { headers: { Accept: 'text/event-stream' } })
+  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+  t.teardown(() => reader.cancel())
+  let events = ''
+  const collect = async (): Promise<void> => {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) events += read.value
+  }
+  void collect()
+  const reported = (state: string) =>
+    eventually(state, () => {
+      clock.advance(1000)
+      return events.includes(`"registry":"eu/curated","state":"${state}"`)
+    })
+  await reported('unavailable')
+  curated.script = [WELL]
+  await euAsks(true)
+  await until(({ complete }) => complete, REFRESH_MS)
+  await reported('loaded')
+  t.pass()
 })

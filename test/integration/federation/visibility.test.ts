@@ -1,37 +1,39 @@
 import type { RequestListener } from 'node:http'
 import test from 'ava'
-import { createGateway } from '../../../src/context/gateway.ts'
+import { openGateway } from '../../../src/context/gateway.ts'
 import { createMcpHandler } from '../../../src/context/listener.ts'
 import type { ApiKey } from '../../../src/domain/api-key.ts'
 import { TokenTable } from '../../../src/domain/price/token.ts'
-import type { NamedSource } from '../../../src/domain/source/named-source.ts'
-import type { Source } from '../../../src/domain/source/reading.ts'
+import type { Holding } from '../../../src/domain/source/holding.ts'
 import type { SourceReason } from '../../../src/domain/source/reasons.ts'
 import type { UpstreamOptions } from '../../../src/domain/source/upstream.ts'
-import { parseTimestamp } from '../../../src/domain/timestamp.ts'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
+import { TEXTS } from '../../../src/gateway/vocabulary-report.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { createMetrics } from '../../../src/http/metrics/metrics.ts'
 import { RequestMetrics } from '../../../src/http/metrics/request-metrics.ts'
 import { createAuthorize } from '../../../src/http/middleware/authorize.ts'
 import { createRoutes } from '../../../src/http/routes.ts'
 import { Watchers } from '../../../src/http/watchers.ts'
+import { CopyIndex } from '../../../src/listing-index/copy-index.ts'
 import { createLogger } from '../../../src/log.ts'
 import { ApiKeys } from '../../../src/registry/api-keys.ts'
 import { Audit } from '../../../src/registry/audit.ts'
 import { Blocks } from '../../../src/registry/blocks.ts'
 import { KeyUsage } from '../../../src/registry/key-usage.ts'
+import { localSource, localStatus } from '../../../src/registry/local-source.ts'
 import { Replica } from '../../../src/registry/replica.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { createUpstream, type Upstream, UpstreamState } from '../../../src/upstream/upstream.ts'
 import { envelopeText, listingText } from '../../helpers/fake-registry.ts'
-import { fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { type Injected, inject } from '../../helpers/inject.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import { seededRandom } from '../../helpers/random.ts'
 import { runs } from '../../helpers/runs.ts'
 import { ScriptedDispatcher, type ScriptedReply } from '../../helpers/scripted-dispatcher.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
+import { publishOf } from '../../helpers/store/subject.ts'
 import { upstreamOptions } from '../../helpers/upstream.ts'
 import { VOCABULARY } from '../../helpers/vocabulary.ts'
 
@@ -47,7 +49,11 @@ type World = {
   /** How an upstream fails now; `null`: it works. */
   failing: Map<string, Failure | null>
   upstreams: Upstream[]
-  /** Readings and breaker states of the current query: both gateways get the same. */
+  /** With one listing. */
+  store: Store
+  /** Of the gateway that has private sources. */
+  index: CopyIndex
+  /** Look-ups and waits of the current query: both gateways get the same. */
   answers: Map<string, unknown>
 }
 type Registry = {
@@ -80,8 +86,9 @@ test(`visibility: ${MIXES} mixes of readers, queries, caches and failures leak n
     if (random() < 0.1) world.failing.set(name, null)
     else if (random() < 0.03) world.failing.set(name, pick(Object.keys(FAILURES) as Failure[]))
     if (random() < 0.05) world.clock.advance(pick([400, 1000, 16_000, 80_000, 1_000_000]))
-    // Probes and revalidations in the background end before the next query.
-    await turns(5)
+    // Pulls that readers make due end before the next query.
+    for (const { source } of world.upstreams) void source.prepare(undefined, UNENDING)
+    await turns(20)
     world.answers.clear()
     const path = pick(PATHS)(pick)
     const headers = pick(HEADERS)
@@ -113,6 +120,8 @@ test(`visibility: ${MIXES} mixes of readers, queries, caches and failures leak n
   t.true(private_ > MIXES / 20, 'and there was something to leak')
   t.true(disputes > MIXES / 100, 'the name of a private source that disputes a listing included')
 })
+
+const UNENDING = new AbortController().signal
 
 const FAILURES = {
   timeout: { error: 'UND_ERR_HEADERS_TIMEOUT' },
@@ -204,20 +213,21 @@ async function createWorld(): Promise<World> {
     listings: readonly (readonly [id: string, second: number, storefront?: string, model?: string])[],
   ): Registry => {
     const isPrivate = options.name.includes(MARK)
+    // A private one has every seller at another storefront, so it disputes the public ones.
+    const shop = (name: string) => `http://${isPrivate ? `${MARK}-` : ''}${name}.example/`
     const filters = [SPEC.filters.get('gpu_model')!, ...(isPrivate ? [filterOf(`${MARK}_filter`)] : [])]
     const texts = listings.map(([id, second, storefront = 's', model = 'H100']) =>
       listingText({
         listing_id: id,
         publisher_id: SELLERS.findIndex(([name]) => name === storefront),
         created_at: `2026-11-20T10:00:${String(second).padStart(2, '0')}`,
-        storefront_url: `http://${storefront}.example/`,
+        storefront_url: shop(storefront),
         offer_resource: { gpu_model: model, ...(isPrivate ? { note: MARK } : {}) },
       }),
     )
-    // A private one has every seller at another storefront, so it disputes the public ones.
     const publishers = SELLERS.map(([storefront, identifier], publisher_id) => ({
       publisher_id,
-      storefront_url: `http://${isPrivate ? `${MARK}-` : ''}${storefront}.example/`,
+      storefront_url: shop(storefront),
       identities: [{ scheme: 'eip191', identifier }],
     }))
     return {
@@ -260,7 +270,17 @@ async function createWorld(): Promise<World> {
       ['local-1', 12],
     ]),
   ]
-  const world: World = { clock: clockOf(), failing: new Map(), upstreams: [], answers: new Map() }
+  const index = new CopyIndex([...SPEC.filters.values(), ...TEXTS])
+  const store = openSqliteStore(':memory:')
+  await store.publish(publishOf('local-1', { storefrontUrl: 'http://s.example/' }))
+  const world: World = {
+    clock: clockOf(),
+    failing: new Map(),
+    upstreams: [],
+    store,
+    index,
+    answers: new Map(),
+  }
   for (const one of registries) world.upstreams.push(sharedUpstream(world, openUpstream(world, one)))
   for (const { start, ready } of world.upstreams) await start().then(() => ready)
   return world
@@ -290,38 +310,88 @@ function sharedUpstream(world: World, upstream: Upstream): Upstream {
     if (!world.answers.has(key)) world.answers.set(key, answer())
     return world.answers.get(key) as T
   }
-  const read: Source = async (query, range, signal) => {
-    const { caching, criteria, ...rest } = query
-    const key = JSON.stringify([source.name, caching, criteria.length, rest, range])
-    const reading = once(key, () => source.read(query, range, signal))
-    reading.catch(() => {})
+  const find: Holding['find'] = async (question, signal) => {
+    const found = once(JSON.stringify([source.name, question]), () => source.find(question, signal))
+    found.catch(() => {})
     // So both gateways get the answers in the same order.
     await turns(3)
-    return reading
+    return found
   }
-  return { ...upstream, source: { ...source, read } }
+  const prepare: Holding['prepare'] = (caching, signal) =>
+    once(JSON.stringify([source.name, caching]), () => source.prepare(caching, signal))
+  return { ...upstream, source: { ...source, find, prepare } }
+}
+
+/** The same upstreams over an index that has never seen a row of the others. */
+function mirrored({ index: from, upstreams }: World, to: CopyIndex): Upstream[] {
+  const names = new Set(upstreams.map(({ source }) => source.name))
+  const numbers = new Map<string, number>()
+  const numberOf = (number: number): number => {
+    const name = from.about(number).name
+    const known = numbers.get(`${number} ${name}`)
+    if (known !== undefined) return known
+    const added = to.addSource(name)
+    numbers.set(`${number} ${name}`, added)
+    return added
+  }
+  const follow = (ids: Iterable<string>): void => {
+    for (const id of ids) {
+      const copies = from.copiesOf(id).filter(({ source }) => names.has(from.about(source).name))
+      const rows = copies.map((copy) => {
+        const seller = to.sellers.numberOf(copy, '')
+        return { ...copy, source: numberOf(copy.source), seller }
+      })
+      for (const { source, key } of to.copiesOf(id))
+        if (names.has(to.about(source).name) && !rows.some((row) => row.source === source && row.key === key))
+          to.remove(source, key)
+      for (const row of rows) to.put(row)
+    }
+  }
+  from.onTouched(follow)
+  for (const { source } of upstreams)
+    follow([...from.walk(source.rows()!, 'oldest')].map((copy) => copy.listingId))
+  return upstreams.map((upstream): Upstream => {
+    const { source } = upstream
+    const rows = (): number | null => {
+      const number = source.rows()
+      return number === null ? null : numberOf(number)
+    }
+    const answer: Holding['answer'] = (query) => {
+      const held = source.answer(query)
+      return { ...held, source: numberOf(held.source) }
+    }
+    return { ...upstream, source: { ...source, rows, answer } }
+  })
 }
 
 /** The service over these Registries, without sockets and store. */
 async function openListener(world: World, knows: (name: string) => boolean): Promise<RequestListener> {
-  const { clock } = world
-  const upstreams = world.upstreams.filter(({ source }) => knows(source.name))
+  const { clock, store } = world
+  const known = world.upstreams.filter(({ source }) => knows(source.name))
+  const isBare = known.length < world.upstreams.length
+  const index = isBare ? new CopyIndex([...SPEC.filters.values(), ...TEXTS]) : world.index
+  const upstreams = isBare ? mirrored({ ...world, upstreams: known }, index) : known
   const config = {
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     cache: { freshSeconds: 15, maxBytes: 2 ** 24 },
     tokens: new TokenTable([]),
     vocabulary: VOCABULARY,
   }
-  const gateway = createGateway({
+  const replica = await Replica.open(store, {
+    index,
+    name: 'local',
+    vocabulary: VOCABULARY,
+    onFault: () => {},
+  })
+  const gateway = await openGateway({
     config,
     spec: SPEC,
-    local: { source: localSource(), status: localStatus },
+    local: { source: localSource('local', replica, clock), status: localStatus('local', SPEC, replica) },
     upstreams,
+    index,
     clock,
     cursorSecret: 'admin',
   })
-  const store = openSqliteStore(':memory:')
-  const replica = await Replica.open(store, { filters: [], vocabulary: VOCABULARY, onFault: () => {} })
   const authorize = createAuthorize({
     requireReadKey: false,
     requireWriteKey: false,
@@ -379,29 +449,6 @@ const KEY: ApiKey = {
   revokedAt: null,
 }
 
-/** The local Registry with one listing. */
-function localSource(): NamedSource {
-  const created_at = '2026-11-20T10:00:12'
-  const fields = { listing_id: 'local-1', created_at, storefront_url: 'http://s.example/' }
-  const item = fakeItem('local-1', parseTimestamp(created_at)!, {
-    bytes: Buffer.from(listingText(fields)),
-    storefrontUrl: fields.storefront_url,
-  })
-  return fakeSource('local', [item], { mode: 'local', priority: 0 })
-}
-
-const localStatus = () => ({
-  name: 'local',
-  mode: 'local' as const,
-  visibility: 'public' as const,
-  state: 'loaded' as const,
-  ageSeconds: 0,
-  lastError: null,
-  schemaId: null,
-  filters: [],
-  listings: 1,
-})
-
 function openUpstream(world: World, registry: Registry): Upstream {
   const { clock, failing } = world
   const { options } = registry
@@ -420,6 +467,7 @@ function openUpstream(world: World, registry: Registry): Upstream {
     freshSeconds: 15,
     sharedBreaker: null,
     snapshots: {
+      index: world.index,
       storage: null,
       shared: null,
       filters: () => [],
@@ -430,6 +478,7 @@ function openUpstream(world: World, registry: Registry): Upstream {
     log: createLogger('silent'),
     clock,
     random: () => 0,
+    head: 0,
   })
 }
 

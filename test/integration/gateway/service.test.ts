@@ -3,16 +3,14 @@ import fc from 'fast-check'
 import {
   type FakeOptions,
   type FakeRegistry,
-  idOf,
   listingText,
   listingTexts,
 } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { jsonText } from '../../helpers/json-text.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { runs } from '../../helpers/runs.ts'
 import type { Answer } from '../../helpers/sequence.ts'
-import { filterOf, specBody } from '../../helpers/specs.ts'
 
 type Opened = RunningService & { fake: FakeRegistry; read: (path: string) => Promise<Answer> }
 
@@ -100,67 +98,4 @@ test('listings too long or nested too deep are left out and counted, in pages an
   t.like(lines.at(-1)?._meta, { sources: [{ invalid: 2 }] })
   const filtered = await service.read('/listings?gpu_model=H100')
   t.like(filtered, { total_after_filter: 2, sources: [{ invalid: 2 }] })
-})
-
-test('a stream counts each unreadable listing once, whatever was read before', async (t) => {
-  const items = listingTexts('a', 900)
-  for (const at of [3, 400, 899]) items[at] = listingText({ listing_id: `odd-${at}`, created_at: null })
-  const service = await open(t, { items })
-  const invalidIn = async (path: string) => (await linesOf(service, path)).at(-1)?._meta
-  for (const path of ['/listings', '/listings?gpu_model=H100', '/listings'])
-    t.like(await invalidIn(path), { sources: [{ matched: 897, invalid: 3 }] })
-})
-
-test('an upstream of whose listings none is readable has not answered', async (t) => {
-  const odd = [1763652824, 'Fri, 20 Nov 2026 15:33:44 GMT', '2026-12-31T23:59:60', null]
-  const { get } = await open(t, { items: odd.map((created_at) => listingText({ created_at })) })
-  const reply = await get('/listings')
-  t.is(reply.status, 503)
-  t.like(reply.json(), { sources: [{ registry: 'up', state: 'unavailable', reason: 'bad_envelope' }] })
-})
-
-test('a gateway whose cursor is too long to be sent has not answered, and is not at its end', async (t) => {
-  const openWith = (cursor: number) =>
-    open(t, {
-      kind: 'gateway',
-      items: listingTexts('a', 300),
-      envelope: { next_cursor: 'x'.repeat(cursor) },
-    })
-  const reply = await (await openWith(20_000)).get('/listings?limit=200')
-  t.is(reply.status, 503)
-  t.like(reply.json(), { sources: [{ registry: 'up', state: 'unavailable', reason: 'bad_envelope' }] })
-  const service = await openWith(16_000)
-  t.like(await service.read('/listings?limit=20'), { complete: true, count: 20, total_after_filter: 300 })
-})
-
-test('a Registry that repeats one id shows it once, and is given up after few requests', async (t) => {
-  const namesakes = (count: number) =>
-    Array.from({ length: count }, (_, n) => listingText({ publisher_id: n }))
-  const few = await open(t, { items: namesakes(150) })
-  t.is((await linesOf(few)).length, 2)
-  const many = await open(t, { items: namesakes(4000) })
-  t.like((await many.get('/listings', NDJSON)).json(), { sources: [{ reason: 'bad_envelope' }] })
-  t.true(many.fake.requests.length < 15)
-})
-
-test(`a gateway over a gateway shows all of 3,000 listings and filters them`, async (t) => {
-  const filterSpec = specBody('one', [filterOf('gpu_model')])
-  const { url, fake } = await open(t, { items: listingTexts('a', 3000), filterSpec })
-  const outer = await openOuter(t, url, {})
-  await whenReady(outer)
-  const lines = await linesOf(outer)
-  t.is(new Set(lines.map(({ listing_id }) => listing_id)).size, 3001)
-  t.like(lines.at(-1)?._meta, { complete: true, sources: [{ registry: 'eu', state: 'loaded' }] })
-  const ids: string[] = []
-  for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-    const page = (await outer.get(`/listings?limit=200&cursor=${cursor}`)).json() as Answer
-    t.true(page.complete)
-    ids.push(...idsOf(page))
-    cursor = page.next_cursor
-  }
-  t.deepEqual(ids, fake.items.map(idOf))
-  const filtered = (await outer.get('/listings?gpu_model=H100&limit=1')).json() as Answer
-  t.like(filtered, { total_after_filter: 3000, complete: true })
-  const none = (await outer.get('/listings?gpu_model=A100&limit=1')).json() as Answer
-  t.like(none, { total_after_filter: 0, complete: true })
 })

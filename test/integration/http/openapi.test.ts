@@ -94,16 +94,6 @@ test('OpenAPI: every route has an example, which fits its schemas', async (t) =>
   t.deepEqual(Object.keys(responses[200]?.content ?? {}), ['application/json', 'application/x-ndjson'])
 })
 
-test('docs page: other paths of the deployed protocol lead to it', async (t) => {
-  const { url } = await startRegistry(t)
-  for (const path of ['/docs/', '/docs/oauth2-redirect', '/docs/oauth2-redirect/', '/redoc', '/redoc/']) {
-    const { status, headers, url: end } = await fetch(url + path)
-    t.is(status, 200, path)
-    t.is(headers.get('content-type'), 'text/html; charset=utf-8')
-    t.regex(end, /\/(docs|redoc)$/)
-  }
-})
-
 test('OpenAPI: every route answers as announced, in success and in refusal', async (t) => {
   const service = await startRegistry(t, { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } })
   const document = await documentOf(service)

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
-import { createLogger, type Logger } from '../../../src/log.ts'
 import { describeCompleteness } from '../../../src/mcp/notices.ts'
 import type { SourceNote } from '../../../src/wire/source.ts'
-import { type Answer, agentAt, agentOver } from '../../helpers/agent.ts'
+import { agentAt, agentOver } from '../../helpers/agent.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startFake, startPatientGateway, startUnchecked } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
@@ -119,50 +117,17 @@ test('MCP: numbers keep their digits', async (t) => {
   }
 })
 
-const callOf = (name: string, given: Record<string, unknown> = {}): string =>
-  ping({ method: 'tools/call', params: { name, arguments: given } })
-
-test('MCP: missing sources are described, whether anything was found or not', async (t) => {
-  const well = await startFake(t, { items: [listingText()] })
-  const gateway = await startPatientGateway(t, [
-    { name: 'well', url: well.url },
-    { name: 'gone', url: deadUrl() },
-  ])
-  const agent = await agentAt(t, gateway.url)
-  const some = await agent.read('search_listings')
-  t.is(some.value.items.length, 1)
-  t.false(some.value.complete)
-  for (const { notice } of [
-    some,
-    await agent.call('search_listings'),
-    await agent.call('search_listings', { filters: { gpu_model: 'nothing' } }),
-  ]) {
-    t.regex(notice, /^INCOMPLETE: gone is unavailable: it .* \(connection_refused\)\./)
-    t.regex(notice, /do not conclude.* Oldest reading: \d+ s\./)
-  }
-  const only = await agent.call('search_listings', { sources: ['gone'] })
-  t.true(only.isError)
-  t.regex(only.notice, /^Not answered: .*INCOMPLETE: gone is unavailable/)
-  const listing = await agent.call('get_listing', { listing_id: 'elsewhere' })
-  t.true(listing.isError)
-  t.regex(listing.notice, /gone/)
-  t.regex((await agent.call('describe_filters')).notice, /^INCOMPLETE: .*gone/)
-  t.regex(
-    (await agent.call('list_sources')).notice,
-    /^INCOMPLETE: gone is unavailable: it refused the connection \(connection_refused\)\./,
-  )
-})
-
 test('get_listing: warns if a better copy may exist or the seller is disputed', async (t) => {
   const seller = `0x${'a'.repeat(40)}`
   const [shared, second] = [listingText({ listing_id: 'shared' }), listingText({ listing_id: 'second' })]
-  const trusted = await startFake(t, {
-    items: [shared, second],
-    publishers: [[1, seller, 'http://elsewhere.example/']],
-  })
+  const elsewhere = 'http://elsewhere.example/'
+  const trusted = await startFake(t, { items: [shared, second], publishers: [[1, seller]] })
   const other = await startFake(t, {
-    items: [shared, second, listingText({ listing_id: 'odd' })],
-    publishers: [[1, seller]],
+    items: [shared, second, listingText({ listing_id: 'odd', publisher_id: 2, storefront_url: elsewhere })],
+    publishers: [
+      [1, seller],
+      [2, seller, elsewhere],
+    ],
   })
   const gateway = await startPatientGateway(t, [
     { name: 'trusted', url: trusted.url },
@@ -215,37 +180,6 @@ test('MCP: of a source that is held in part, what it may change is described as 
   t.regex(listing.notice, /UNCHECKED: large could not be asked, and may have other terms/)
 })
 
-test('MCP: sources missing at an upstream gateway are named by their path', async (t) => {
-  const well = await startFake(t, { items: [listingText()] })
-  const eu = await startPatientGateway(
-    t,
-    [
-      { name: 'well', url: well.url },
-      { name: 'gone', url: deadUrl() },
-    ],
-    { more: 'id = "eu"\n' },
-  )
-  const gateway = await startPatientGateway(t, [{ name: 'eu', url: eu.url, settings: 'kind = "gateway"' }], {
-    more: 'id = "world"\n',
-  })
-  const agent = await agentAt(t, gateway.url)
-  const found = await agent.read('search_listings')
-  t.is(found.value.items.length, 1)
-  t.false(found.value.complete)
-  t.regex(found.notice, /^INCOMPLETE: eu\/gone is unavailable: it .* \(connection_refused\)\. More may/)
-  const sources = await agent.read('list_sources')
-  t.regex(sources.notice, /^INCOMPLETE: eu\/gone is unavailable/)
-  t.deepEqual(
-    sources.value.sources.map(({ registry, state }) => `${registry} ${state}`),
-    ['local loaded', 'eu loaded', 'eu/gone unavailable'],
-  )
-  const behind = await agent.call('search_listings', { sources: ['eu'] })
-  t.regex(behind.notice, /^INCOMPLETE: eu\/gone/)
-  const listing = await agent.call('get_listing', { listing_id: 'elsewhere' })
-  t.true(listing.isError)
-  t.regex(listing.notice, /eu\/gone/)
-})
-
 test('MCP: unnamed missing sources and old listings are described', (t) => {
   const say = (...sources: SourceNote[]) => describeCompleteness({ complete: false, sources })
   t.regex(
@@ -259,46 +193,6 @@ test('MCP: unnamed missing sources and old listings are described', (t) => {
     say({ registry: 'eu/a', state: 'unavailable', reason: 'timeout', age_seconds: 66 }),
     /^INCOMPLETE: eu\/a is unavailable: it did not answer in time \(timeout\), and its listings shown here are 1 min old\./,
   )
-})
-
-test('MCP: a private source is visible with a key only', async (t) => {
-  const open = await startFake(t, { items: [listingText({ listing_id: 'open' })] })
-  const secret = await startFake(t, {
-    items: [listingText({ listing_id: 'hidden' })],
-    filterSpec: {
-      version: 1,
-      filters: [{ name: 'hidden_filter', path: '$.offer_resource.x', op: 'in', value_type: 'string' }],
-    },
-  })
-  const gateway = await startPatientGateway(
-    t,
-    [
-      { name: 'open', url: open.url },
-      { name: 'vault', url: secret.url, settings: 'visibility = "private"' },
-    ],
-    { environment: ADMIN },
-  )
-  const anonymous = await agentAt(t, gateway.url)
-  const member = await agentAt(t, gateway.url, await mint(gateway.url))
-  const ids = async (agent: typeof anonymous): Promise<string[]> =>
-    (await agent.read('search_listings')).value.items.map(({ listing_id }) => listing_id).sort()
-  t.deepEqual(await ids(member), ['hidden', 'open'])
-  t.deepEqual(await ids(anonymous), ['open'])
-  t.true((await member.call('describe_filters')).text.includes('hidden_filter'))
-  const answers = [
-    await anonymous.call('search_listings'),
-    await anonymous.call('describe_filters'),
-    await anonymous.call('list_sources'),
-    await anonymous.read('search_listings'),
-    await anonymous.read('list_sources'),
-    await anonymous.call('get_listing', { listing_id: 'hidden' }),
-    await anonymous.call('search_listings', { filters: { hidden_filter: 'x' } }),
-  ]
-  for (const { text } of answers) t.notRegex(text, /vault|"hidden"/)
-  // A hidden source and one that does not exist are answered in the same words.
-  const named = await anonymous.call('search_listings', { sources: ['vault'] })
-  const unknown = await anonymous.call('search_listings', { sources: ['unknown'] })
-  t.is(named.notice.replace('vault', 'unknown'), unknown.notice)
 })
 
 test('MCP: read gate, rate limits and body limits apply', async (t) => {
@@ -351,77 +245,6 @@ test('MCP: a request with an Origin is refused', async (t) => {
     const { status } = await post(url, ping(), { Origin: origin })
     t.is(status, 403, origin)
   }
-})
-
-test('search_listings: pages by cursor repeat nothing', async (t) => {
-  const one = await startFake(t, { items: listingTexts('a', 30) })
-  const two = await startFake(t, { items: listingTexts('b', 30) })
-  const gateway = await startPatientGateway(t, [
-    { name: 'one', url: one.url },
-    { name: 'two', url: two.url },
-  ])
-  const agent = await agentAt(t, gateway.url)
-  const seen: string[] = []
-  let cursor: string | undefined
-  do {
-    const { value, notice } = await agent.read('search_listings', {
-      limit: 25,
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-    seen.push(...value.items.map(({ listing_id }) => listing_id))
-    cursor = value.next_cursor
-    t.regex(notice, /^Complete: 2 of 2/)
-  } while (cursor !== undefined)
-  t.is(seen.length, 60)
-  t.is(new Set(seen).size, 60)
-  const wrong = await agent.call('search_listings', { cursor: 'x'.repeat(40) })
-  t.true(wrong.isError)
-  t.regex(wrong.notice, /cursor/)
-})
-
-test('search_listings: no page repeats a listing with distant copies', async (t) => {
-  const { fakes, ids } = await startFarCopies(t, 300)
-  const gateway = await startPatientGateway(
-    t,
-    fakes.map(({ url }, n) => ({ name: `registry-${n}`, url })),
-  )
-  const agent = await agentAt(t, gateway.url)
-  const pageAt = async (cursor?: string): Promise<Answer> =>
-    (await agent.read('search_listings', { limit: 60, ...(cursor === undefined ? {} : { cursor }) })).value
-  const seen: string[] = []
-  let cursor: string | undefined
-  do {
-    const page = await pageAt(cursor)
-    const again = await pageAt(cursor)
-    t.deepEqual(idsIn(again), idsIn(page))
-    t.is(page.count, page.items.length)
-    seen.push(...idsIn(page))
-    cursor = page.next_cursor
-  } while (cursor !== undefined)
-  t.deepEqual(seen.sort(), [...ids])
-})
-
-const idsIn = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id)
-
-test('MCP: a closed connection is not logged as a fault', async (t) => {
-  const slow = await startFake(t, { items: [listingText()], script: [{ kind: 'hang' }, { kind: 'serve' }] })
-  const faults: unknown[] = []
-  const log: Logger = Object.assign(Object.create(createLogger('silent')), {
-    error: (...answers: unknown[]) => faults.push(answers),
-  })
-  const gateway = await startPatientGateway(t, [{ name: 'slow', url: slow.url }], { log })
-  const controller = new AbortController()
-  const asked = fetch(`${gateway.url}/mcp`, {
-    method: 'POST',
-    headers: MCP,
-    body: callOf('search_listings'),
-    signal: controller.signal,
-  })
-  await slow.requested()
-  controller.abort()
-  await t.throwsAsync(asked, { name: 'AbortError' })
-  t.is((await post(gateway.url, ping())).status, 200)
-  t.deepEqual(faults, [])
 })
 
 const HIDDEN =
@@ -500,26 +323,6 @@ test('market_changes: lists what is new, changed and gone since a position, in l
   t.regex(text, /Not answered: The position is too old, or is one of another query/)
 })
 
-test('search_listings: an unknown filter is refused by name', async (t) => {
-  const { url } = await startRegistry(t)
-  const agent = await agentAt(t, url)
-  const wrong = await agent.call('search_listings', { filters: { nonsense: 1 } })
-  t.true(wrong.isError)
-  t.regex(wrong.notice, /unknown filter: .?nonsense.*known are region, /)
-  const near = await agent.call('search_listings', { filters: { gpu_modle: 'H200' } })
-  t.regex(near.notice, /did you mean gpu_model\?$/)
-  const none = await agent.call('market_overview', { filters: { gpu_interconnect: 'nvlnk' } })
-  t.regex(
-    none.notice,
-    /No listing matches\. gpu_interconnect: 'nvlnk' is not a known value; did you mean "nvlink"\? /,
-  )
-  const several = await agent.call('search_listings', { filters: { gpu_interconnect: 'a,b' } })
-  t.regex(several.notice, /'a,b' is one value; for any of several, write in:\[a,b\]\.$/)
-  const { value } = await agent.read('describe_filters')
-  t.true(value.filters.some(({ name, meaning }) => name === 'gpu_model' && /in:\[a,b\]/.test(meaning)))
-  t.regex((await agent.call('search_listings', { filters: { vcpu_count_min: 64 } })).notice, /^Complete/)
-})
-
 test('MCP: an answer that is too large names the smaller limit', async (t) => {
   const long = listingTexts('long', 40, { demands: ['x'.repeat(40_000)] })
   const fake = await startFake(t, { items: long })
@@ -566,16 +369,6 @@ test('agents: cheapest first, a ceiling, an overview and counts, over every sour
         ['cheap', '2'],
       ],
     )
-    const rest = await agent.read('search_listings', { ...CHEAPEST, cursor: found.value.next_cursor })
-    t.deepEqual(
-      rest.value.items.map(({ listing_id }) => listing_id),
-      ['dear', 'hostile'],
-    )
-    const under = await agent.read('search_listings', { price_token: 'USDC', price_max: '2.00' })
-    t.deepEqual(under.value.items.map(({ listing_id }) => listing_id).sort(), ['cheap', 'own'])
-
-    t.deepEqual((await agent.read('search_listings', { price_max: 2 })).value.items, under.value.items)
-
     const market = await agent.read('market_overview', { by: ['gpu_model'] })
     t.like(market.value, { complete: true, total: 4 })
     t.regex(
@@ -663,7 +456,7 @@ test('describe_filters: a source that is away since is named with its age, as in
     await eventually(tool, async () => first.test((await agent.call(tool)).notice))
 })
 
-test.failing('market_overview: while a source is not counted, every count of a value is reported to be at least that', async (t) => {
+test('market_overview: while a source is not counted, every count of a value is reported to be at least that', async (t) => {
   const gateway = await startPatientGateway(t, [{ name: 'gone', url: deadUrl() }])
   await publish(gateway.url, ALICE, { listing_id: 'own', ...machine('L4', 42) })
   const agent = await agentAt(t, gateway.url)

@@ -1,10 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
 import { EntrepotError } from '../../../src/errors.ts'
+import { CopyIndex } from '../../../src/listing-index/copy-index.ts'
 import { Replica } from '../../../src/registry/replica.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
+import { NAME, OneSource } from '../../helpers/one-source.ts'
 import { published, publishOf, removeOf } from '../../helpers/store/subject.ts'
 import { VOCABULARY } from '../../helpers/vocabulary.ts'
 
@@ -34,7 +36,8 @@ async function follow(t: ExecutionContext, store: Followed) {
   const reported: unknown[] = []
   const recovered: number[] = []
   const replica = await Replica.open(store, {
-    filters: [],
+    index: new CopyIndex([]),
+    name: NAME,
     vocabulary: VOCABULARY,
     onFault: (cause) => reported.push(cause),
     onRecovery: () => recovered.push(clock.now()),
@@ -49,7 +52,9 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 const idsOf = ({ projection }: Replica): string[] =>
   [...projection.publishers.keys()].flatMap((id) =>
-    [...projection.listings.entriesOf(id)].map(({ listingId }) => listingId),
+    [...OneSource.of(projection).entries({ status: null, criteria: [], sellers: new Set([id]) })].map(
+      ({ listingId }) => listingId,
+    ),
   )
 
 test('replica: a failed read is retried without a change and reported once', async (t) => {

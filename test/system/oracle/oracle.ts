@@ -142,11 +142,14 @@ function isRight(source: SourceState, question: Question, plan: Plan): boolean {
   // Behind a gateway only what it lacks is named.
   const { maxListings } = routeOf(registry, plan) ?? {}
   if (maxListings === undefined) return false
-  const isInPart = maxListings !== null && state === 'partial' && reason === 'too_large'
+  const isStale = (age + 1) * 1000 >= STALE_MS
+  // What is held in part and stale says why it is stale.
+  const isInPart = maxListings !== null && state === 'partial' && (reason === 'too_large' || isStale)
   if (isInPart) return registry.includes('/') || (held <= maxListings && held < of)
   if (registry.split('/').at(-1) === plan.failing) return true
-  if (state === 'loading') return age < LOADING_SECONDS && held < of
-  return state === 'loaded' || (state === 'stale' && (age + 1) * 1000 >= STALE_MS)
+  // A pull ends some ms after its last page has come.
+  if (state === 'loading') return age < LOADING_SECONDS && held <= of
+  return state === 'loaded' || (state === 'stale' && isStale)
 }
 
 /** `eu`, or `inner/eu` of the inner gateway. */

@@ -100,50 +100,31 @@ function sortedDirectory(text: string): string {
 }
 
 /**
- * Without times, sealed texts and counts of bytes, which differ in any two services, and numbers that a store gives publishers. What
- * upstreams have in their directories of publishers is not filtered, so neither are `not_in` and `disputed`.
+ * Without times, sealed texts and counts of bytes, which differ in any two services, and numbers that a store gives publishers.
  */
 export const withoutChance = (text: string): string =>
   CHANCE.reduce((left, [pattern, put]) => left.replaceAll(pattern, put as string), text)
 
-const onlyLocal =
-  (put: string) =>
-  (_: string, names: string): string =>
-    names.includes('local') ? put : ''
-
-const CHANCE: readonly (readonly [pattern: RegExp, put: string | ((_: string, names: string) => string)])[] =
-  [
-    [/\\?"(elapsed_ms|age_seconds|publisher_id)\\?":\d+/g, '"$1":0'],
-    [/2\d\d\d-\d\d-\d\dT[\d:.]+Z?/g, 'TIME'],
-    [/\d+ (s|min|h|d) (old|ago)/g, 'AGE old'],
-    [/(oldest reading:?(?: is)?) \d+ \w+/gi, '$1 AGE'],
-    [/\\?"(next_cursor|position)\\?":\\?"[^"\\]+\\?"/g, '"$1":"…"'],
-    [/(cursor|since): [\w.-]{20,}/g, '$1: …'],
-    [/etag: W\/.*/g, 'etag: …'],
-    [/\\?"instance\\?":\\?"[^"\\]*\\?"/g, ''],
-    // How each gateway has read a source, and which of its requests to one that is away failed how.
-    [/max-age=\d+/g, 'max-age=0'],
-    [/(fwd=miss;stored|hit);ttl=-?\d+/g, 'ttl'],
-    [/ttl=-?\d+/g, 'ttl'],
-    [/\\?"cache\\?":\\?"(hit|miss)\\?"/g, '"cache"'],
-    [/,?"excluded":\{("[^"]+":\{[^}]*\},?)*\}/g, ''],
-    [/\\?"breaker\\?":\\?"\w+\\?"/g, '"breaker"'],
-    [/connection_reset|circuit_open/g, 'away'],
-    [/closed the connection early|keeps failing, and is tried again in a moment/g, 'is away'],
-    [/is unavailable: it is away \(away\)/g, 'is unavailable'],
-    [/\\?"last_error\\?":(\{[^}]*\}|null)/g, '"last_error"'],
-    [/(\\?"state\\?":\\?"unavailable.{0,300}?"listings\\?":)(null|\d+)/g, '$1null'],
-    [/(unavailable\|[^|]*\|[^|]*)\|\d+ listings?/g, '$1'],
-    [/,\\?"not_in\\?":\[([^\]]*)\]/g, onlyLocal(',"not_in":["local"]')],
-    [/,\\?"disputed\\?":\[([^\]]*)\]/g, onlyLocal(',"disputed":["local"]')],
-    [/\|SELLER DISPUTED by ([\w, ]+)/g, onlyLocal('|SELLER DISPUTED by local')],
-    [/\|NOT IN ([\w, ]+)/g, onlyLocal('|NOT IN local')],
-    [
-      / WARNING: ([\w, ]+) ha(?:s|ve) this publisher without this listing[^.]*\./g,
-      onlyLocal(' NOT IN local'),
-    ],
-    [
-      / WARNING: ([\w, ]+) ha(?:s|ve) this publisher at another storefront\.[^.]*\./g,
-      onlyLocal(' DISPUTED by local'),
-    ],
-  ]
+const CHANCE: readonly (readonly [pattern: RegExp, put: string])[] = [
+  [/\\?"(elapsed_ms|age_seconds|publisher_id)\\?":\d+/g, '"$1":0'],
+  [/2\d\d\d-\d\d-\d\dT[\d:.]+Z?/g, 'TIME'],
+  [/\d+ (s|min|h|d) (old|ago)/g, 'AGE old'],
+  [/(oldest reading:?(?: is)?) \d+ \w+/gi, '$1 AGE'],
+  [/\\?"(next_cursor|position)\\?":\\?"[^"\\]+\\?"/g, '"$1":"…"'],
+  [/(cursor|since): [\w.-]{20,}/g, '$1: …'],
+  [/etag: W\/.*/g, 'etag: …'],
+  [/\\?"instance\\?":\\?"[^"\\]*\\?"/g, ''],
+  // How each gateway has read a source, and which of its requests to one that is away failed how.
+  [/max-age=\d+/g, 'max-age=0'],
+  [/(fwd=miss;stored|hit);ttl=-?\d+/g, 'ttl'],
+  [/ttl=-?\d+/g, 'ttl'],
+  [/\\?"cache\\?":\\?"(hit|miss)\\?"/g, '"cache"'],
+  [/,?"excluded":\{("[^"]+":\{[^}]*\},?)*\}/g, ''],
+  [/\\?"breaker\\?":\\?"\w+\\?"/g, '"breaker"'],
+  [/connection_reset|circuit_open/g, 'away'],
+  [/closed the connection early|keeps failing, and is tried again in a moment/g, 'is away'],
+  [/is unavailable: it is away \(away\)/g, 'is unavailable'],
+  [/\\?"last_error\\?":(\{[^}]*\}|null)/g, '"last_error"'],
+  [/(\\?"state\\?":\\?"unavailable.{0,300}?"listings\\?":)(null|\d+)/g, '$1null'],
+  [/(unavailable\|[^|]*\|[^|]*)\|\d+ listings?/g, '$1'],
+]

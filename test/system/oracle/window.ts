@@ -8,6 +8,7 @@ import {
   isMatch,
   type Listing,
   mayBeOutlier,
+  newestPlace,
   type Path,
   pathsOf,
   priceOf,
@@ -37,13 +38,17 @@ export type Window = {
   holdings: ReadonlyMap<Path, Holding>
   /** Sources that were held whole at no page. */
   lacking: ReadonlySet<string>
-  /**
-   * Dates of the future count as the moment of reading, here or in the inner gateway: between `low` and `high`. What is
-   * published while the answer is read may count as its begin.
-   */
   low: Micros
-  begin: Micros
-  high: Micros
+  /** Later dates were of the future at its begin, or at its end, and come last. */
+  caps: readonly [begin: Micros, end: Micros]
+}
+
+/** How far clocks of Registries may be ahead. */
+const CLOCK_SKEW_MS = 120_000
+
+/** Dates behind it are of the future at that time, in ms. */
+export function capAt(ms: number): Micros {
+  return endOfMs(ms + CLOCK_SKEW_MS)
 }
 
 /** All listings, the newest ones (at least so many), or what is not known. */
@@ -90,7 +95,7 @@ export function windowOf(
     paths.flatMap(({ source }) => (answers.every((one) => isLacking(one, source)) ? source : [])),
   )
   const low = Math.min(...since.values()) * 1000
-  const [begin, high] = [answers[0]!.begin.at * 1000, endOfMs(end.at)]
+  const caps = [capAt(answers[0]!.begin.at), capAt(end.at)] as const
   return {
     question,
     history,
@@ -103,8 +108,7 @@ export function windowOf(
     holdings,
     lacking,
     low,
-    begin,
-    high,
+    caps,
   }
 }
 
@@ -217,11 +221,11 @@ export function mayBeShown({ question }: Window, { copies }: Listing<Candidate>)
 
 /** Where a copy is in the order: between these, the first lower. By price, ties have one place, and outliers the last. */
 export function placesOf(
-  { question, low, begin, high }: Window,
-  { createdAt, terms, since }: Version,
+  { question, caps }: Window,
+  { createdAt, terms }: Version,
 ): [first: number, last: number] {
   const price = priceOf(terms) ?? Number.POSITIVE_INFINITY
   if (question.isByPrice) return [price, mayBeOutlier(terms) ? Number.POSITIVE_INFINITY : price]
-  const isFuture = createdAt > endOfMs(since.at)
-  return [-Math.min(createdAt, high), -Math.min(createdAt, isFuture ? low : begin)]
+  const [one, other] = caps.map((cap) => newestPlace(createdAt, cap))
+  return [Math.min(one!, other!), Math.max(one!, other!)]
 }

@@ -160,6 +160,13 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
     /^tokens\[1\]: base:0x0{40} is named twice; remove one$/,
 }
 
+test('config: a file has at most 1,000 upstreams', (t) => {
+  const all = (count: number) =>
+    Array.from({ length: count }, (_, n) => upstream('', `r${n}`, `http://r${n}`)).join('')
+  t.is(load(all(1000)).upstreams.length, 1000)
+  t.deepEqual(problemsOf(t, all(1001)), ['upstreams: at most 1000 entries; remove some'])
+})
+
 test('config: what cannot be used is one problem, with its place and what to do', (t) => {
   for (const [toml, problem] of Object.entries(REFUSED)) {
     const problems = problemsOf(t, toml, { EMPTY: '' })

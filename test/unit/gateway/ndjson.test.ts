@@ -1,8 +1,6 @@
 import test from 'ava'
 import type { BlockSubject } from '../../../src/domain/block.ts'
 import { Emitter } from '../../../src/domain/emitter.ts'
-import { SourceDenials } from '../../../src/gateway/curation.ts'
-import { restrictSource } from '../../../src/gateway/restrict-source.ts'
 import { fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { gatewayOver, TOKENS } from '../../helpers/pages.ts'
 
@@ -20,21 +18,21 @@ function openRestricted() {
   const source = fakeSource('eu', items)
   const changes = new Emitter<void>()
   const blocks: { id: number; subjects: BlockSubject[]; source: string | null }[] = []
-  const denials = new SourceDenials(source, { rules: [], blocks: () => blocks, onChange: changes.listen })
   const block = (publisher: string, of: string | null = null): void => {
     blocks.push({ id: blocks.length + 1, subjects: [{ kind: 'publisher', publisher }], source: of })
     changes.emit()
   }
-  return { source: restrictSource(source, denials), block }
+  const curation = { rules: [], blocks: () => blocks, onChange: changes.listen }
+  return { gateway: gatewayOver([source], { curation }), block }
 }
 
 const BY_PRICE = { tokens: [...TOKENS.named('USDC', false)], per: 'gpu' } as const
 
 for (const byPrice of [undefined, BY_PRICE])
   test(`NDJSON: a block that begins meanwhile holds from the next chunk on, and the last line says so, ${byPrice ? 'by price' : 'newest first'}`, async (t) => {
-    const { source, block } = openRestricted()
+    const { gateway, block } = openRestricted()
     let chunks = 0
-    const lines = await gatewayOver([source]).lines(byPrice ? { byPrice } : {}, () => {
+    const lines = await gateway.lines(byPrice ? { byPrice } : {}, () => {
       if (++chunks === 1) block(CAROL)
     })
     const last = lines.pop() as { _meta: { rules_changed?: boolean; sources: { returned: number }[] } }
@@ -47,8 +45,8 @@ for (const byPrice of [undefined, BY_PRICE])
   })
 
 test('NDJSON: a block in another source changes no line of the stream', async (t) => {
-  const { source, block } = openRestricted()
-  const lines = await gatewayOver([source]).lines({}, () => block(CAROL, 'open'))
+  const { gateway, block } = openRestricted()
+  const lines = await gateway.lines({}, () => block(CAROL, 'open'))
   t.is(lines.length, LISTINGS + 1)
   t.false('rules_changed' in (lines.at(-1)!._meta as object))
 })

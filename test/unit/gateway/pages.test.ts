@@ -1,8 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
-import type { Source } from '../../../src/domain/source/reading.ts'
 import type { SourceReason } from '../../../src/domain/source/reasons.ts'
-import { SourceError } from '../../../src/domain/source/source-error.ts'
 import { EntrepotError } from '../../../src/errors.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { gatewayOver, idsOfPage } from '../../helpers/pages.ts'
@@ -15,70 +12,15 @@ function listings(name: string, count: number, options: Partial<FakeSource> = {}
 
 const failing = (name: string, failure: SourceReason, options: Partial<FakeSource> = {}) =>
   fakeSource(name, [], { failure, ...options })
-const hanging: Source = () => new Promise(() => {})
-const LOCAL = { mode: 'local', priority: 0 } as const
+const LOCAL = { isOwn: true, priority: 0 }
 const local = (count = 0) => listings('local', count, LOCAL)
 
 async function refusalOf(t: ExecutionContext, answer: Promise<unknown>): Promise<EntrepotError> {
   return (await t.throwsAsync(answer, { instanceOf: EntrepotError })) ?? t.fail()
 }
 
-test('each source is read for its share of a page, all in one round, and for the page where that is not enough', async (t) => {
-  const sources = [listings('a', 40), listings('b', 25), listings('c', 0)]
-  const gateway = gatewayOver(sources)
-  const whole = await gateway.page({ limit: 200 })
-  t.is(whole.total, 65)
-  for (const offset of [0, 7, 35, 60, 70]) {
-    for (const { ranges } of sources) ranges.length = 0
-    const { items } = await gateway.page({ offset, limit: 7 })
-    t.deepEqual(
-      items.map(({ item }) => item),
-      whole.items.slice(offset, offset + 7).map(({ item }) => item),
-    )
-    const count = offset + 7
-    const share = Math.min(count, Math.ceil((2 * count) / 3) + 4)
-    t.deepEqual(
-      sources.map(({ ranges }) => ranges[0]?.count),
-      [share, share, share],
-    )
-  }
-})
-
-test('a source without an answer within the budget fails as timeout, even if it ignores its signal', async (t) => {
-  const heeding: Source = (_query, _range, signal) =>
-    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-  for (const read of [heeding, hanging]) {
-    const sources = [fakeSource('hangs', [], { read }), listings('a', 3)]
-    for (const answer of [
-      gatewayOver(sources, { budgetMs: 30 }).page(),
-      gatewayOver(sources).page({}, { budgetMs: 30 }),
-    ]) {
-      const { items, complete, sources: reports } = await answer
-      t.false(complete)
-      t.is(items.length, 3)
-      t.like(reports[0], {
-        registry: 'hangs',
-        state: 'unavailable',
-        reason: 'timeout',
-        matched: null,
-        returned: 0,
-      })
-      t.like(reports[1], { registry: 'a', state: 'loaded', matched: 3, returned: 3 })
-    }
-  }
-})
-
-test('a Reading that comes after the budget, or fails then, changes nothing', async (t) => {
-  const late = Promise.withResolvers<never>()
-  const sources = [fakeSource('late', [], { read: () => late.promise }), listings('a', 1)]
-  const page = await gatewayOver(sources, { budgetMs: 10 }).page()
-  late.reject(new SourceError('connection_reset', 'too late'))
-  await setImmediate()
-  t.is(page.total, 1)
-})
-
 test('no usable source is 504 where all were late, else 503, and never an empty page', async (t) => {
-  const late = fakeSource('late', [], { read: hanging })
+  const late = failing('late', 'timeout')
   const [gone, skipped] = [failing('gone', 'dns'), failing('skipped', 'unsupported_filter')]
   for (const [sources, status] of [
     [[late], 504],
@@ -91,7 +33,7 @@ test('no usable source is 504 where all were late, else 503, and never an empty 
     [[local(), late], 504],
     [[local(), failing('timeout', 'timeout'), gone], 503],
   ] as const) {
-    const error = await refusalOf(t, gatewayOver(sources, { budgetMs: 10 }).page())
+    const error = await refusalOf(t, gatewayOver(sources).page())
     t.is(error.status, status)
     t.is((error.members.sources as unknown[]).length, sources.length)
   }
@@ -105,19 +47,6 @@ test('an answer needs a match, an upstream that answered, or no visible upstream
   t.is((await gatewayOver([local(), gone, listings('empty', 0)]).page()).total, 0)
   t.true((await gatewayOver([local(), { ...gone, visibility: 'private' }]).page()).complete)
   t.true((await gatewayOver([local(), gone]).page({}, { named: ['local'] })).complete)
-})
-
-test('with require=all a source without a current answer is 502', async (t) => {
-  const stale = listings('stale', 1)
-  const { read } = stale
-  stale.read = async (...asked) => ({ ...(await read(...asked)), stale: true })
-  for (const bad of [stale, failing('gone', 'dns'), failing('odd', 'unsupported_filter')]) {
-    const error = await refusalOf(t, gatewayOver([local(), bad]).page({}, { requireAll: true }))
-    t.is(error.status, 502)
-    t.is((error.members.sources as unknown[]).length, 2)
-  }
-  const hidden = failing('hidden', 'dns', { visibility: 'private' })
-  t.true((await gatewayOver([local(), listings('a', 1), hidden]).page({}, { requireAll: true })).complete)
 })
 
 test('a page by offset beyond 2,000 is refused, and names the cursor', async (t) => {
@@ -137,17 +66,4 @@ test('the own Registry alone is read by price at any depth, and has nothing beyo
     t.deepEqual(idsOfPage(page), all.slice(offset, offset + 7))
     t.is(page.total, 5000)
   }
-})
-
-test('an abort ends a page, and a fault of this program is not a failed source', async (t) => {
-  const leaving = new AbortController()
-  const answer = gatewayOver([fakeSource('hangs', [], { read: hanging })]).page(
-    {},
-    { signal: leaving.signal },
-  )
-  const gone = new Error('gone')
-  leaving.abort(gone)
-  t.is(await t.throwsAsync(answer), gone)
-  const broken = fakeSource('broken', [], { read: () => Promise.reject(new TypeError('bug')) })
-  await t.throwsAsync(gatewayOver([broken, listings('a', 1)]).page(), { instanceOf: TypeError })
 })

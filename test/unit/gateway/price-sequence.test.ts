@@ -1,9 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { Item } from '../../../src/domain/source/reading.ts'
-import type { Matches } from '../../../src/domain/source/selection.ts'
+import type { Item } from '../../../src/domain/source/item.ts'
 import type { ByPrice } from '../../../src/gateway/by-price/price-order.ts'
-import { selectItems } from '../../../src/listing-index/item-selection.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import {
   gatewayOver,
@@ -85,40 +83,29 @@ const RUNS = { numRuns: runs(150), includeErrorInReport: true }
 for (const [what, offer] of [
   ['each id is one listing', PLAIN],
   ['publishers share ids', SHARED_IDS],
-] as const) {
-  test(`by price, ${what}: a page is what a plain sort of everything gives`, (t) =>
+] as const)
+  test(`by price, ${what}: a page is what a plain sort of everything gives, and pages and a stream are that page`, (t) =>
     fc.assert(
-      fc.asyncProperty(worldOf(offer), BY, async (world, byPrice) => {
-        const page = await gatewayOver(sourcesOf(world)).page({ limit: 200 }, { byPrice })
+      fc.asyncProperty(worldOf(offer), BY, SIZES, async (world, byPrice, sizes) => {
         const expected = sortedByPrice(world, byPrice)
+        const page = await gatewayOver(sourcesOf(world)).page({ limit: 200 }, { byPrice })
         t.deepEqual(
           page.items.map(({ item }) => keyOf(item)),
           expected,
         )
-        t.is(page.total, expected.length)
-        t.is(page.nextCursor, undefined)
-      }),
-      RUNS,
-    ))
-
-  test(`by price, ${what}: pages by offset, by cursor on any replica, and a stream are that page`, (t) =>
-    fc.assert(
-      fc.asyncProperty(worldOf(offer), BY, SIZES, async (world, byPrice, sizes) => {
-        const expected = sortedByPrice(world, byPrice)
+        t.deepEqual([page.total, page.nextCursor], [expected.length, undefined])
         const walked = await readByCursor(() => sourcesOf(world), sizes, { byPrice })
         t.deepEqual(walked.map(keyOf), expected)
         t.deepEqual((await readByOffset(sourcesOf(world), sizes, { byPrice })).map(keyOf), expected)
         const lines = await gatewayOver(sourcesOf(world)).lines({ byPrice })
+        const streamed = lines.slice(0, -1) as { listing_id: string; _meta: { publisher: string } }[]
         t.deepEqual(
-          lines
-            .slice(0, -1)
-            .map(({ listing_id, _meta }) => `${listing_id} ${(_meta as { publisher: string }).publisher}`),
+          streamed.map(({ listing_id, _meta }) => `${listing_id} ${_meta.publisher}`),
           expected,
         )
       }),
       RUNS,
     ))
-}
 
 test('by price: changes between pages by cursor lose and repeat no listing that stays as it is', (t) => {
   const change = fc.record({
@@ -161,19 +148,6 @@ test('by price: changes between pages by cursor lose and repeat no listing that 
 test('by price: a stream shows no listing twice whose price rises meanwhile', async (t) => {
   const items = Array.from({ length: 500 }, (_, id) => itemOf(offerAt(id, String(100 + id))))
   const source = fakeSource('changes', items)
-  source.select = async () => {
-    const matches = (): Matches => selectItems(source.items)
-    return {
-      total: items.length,
-      asOf: 0,
-      stale: false,
-      offers: (tokens) => matches().offers(tokens),
-      byPrice: (...range) => matches().byPrice(...range),
-      facets: (...asked) => matches().facets(...asked),
-      sellers: () => matches().sellers(),
-      items: () => matches().items(),
-    }
-  }
   const byPrice = { tokens: null, per: 'gpu' } as const
   let lines = 0
   const rise = (): void => {
@@ -214,22 +188,6 @@ test('by price: hostile names of tokens neither fill a cursor nor take all group
   t.is((await readByCursor(sources, [7], { byPrice })).length, 102)
 })
 
-test('by price: a listing in memory is shown at the price that its index has read', async (t) => {
-  // Another price than the listing has, so that the answer shows which one was read.
-  const item = { ...itemOf(offerAt(1, '2')), terms: '[1,"base","0xa","3","hour"]' }
-  const priceless = { ...itemOf(offerAt(2, '2')), terms: '' }
-  const gateway = gatewayOver([fakeSource('one', [item, priceless])])
-  for (const per of ['gpu', 'offer'] as const) {
-    const { items } = await gateway.page({}, { byPrice: { tokens: null, per } })
-    const prices = items.map((shown) => metaOf(shown)?.price as { value: string } | undefined)
-    t.deepEqual(
-      prices.map((price) => price?.value),
-      ['3', undefined],
-      per,
-    )
-  }
-})
-
 const offerAt = (id: number, value: string): Offer => ({
   id,
   at: 1,
@@ -258,7 +216,7 @@ function sortedByPrice(world: World, { tokens, per }: ByPrice): string[] {
   const offers = new Map<string, number>()
   const sellers = new Map<string, Set<string>>()
   const shown = new Map<string, Offer>()
-  for (const [n, source] of ranked.entries())
+  for (const source of ranked)
     for (const offer of source) {
       const { rates, publisher } = offer
       const key = `l${offer.id} ${publisher}`
@@ -271,7 +229,7 @@ function sortedByPrice(world: World, { tokens, per }: ByPrice): string[] {
         const label = JSON.parse(basis)[2] as string | null
         if (label === null) continue
         offers.set(label, (offers.get(label) ?? 0) + 1)
-        sellers.set(label, (sellers.get(label) ?? new Set()).add(`${n} ${basis} ${publisher}`))
+        sellers.set(label, (sellers.get(label) ?? new Set()).add(`${basis} ${publisher}`))
       }
     }
   const labels = [...offers.keys()].sort(

@@ -2,20 +2,19 @@ import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
 import { identityKey } from '../../../src/domain/listing-identity.ts'
 import { SEES_ALL } from '../../../src/domain/reader.ts'
-import type { Item } from '../../../src/domain/source/reading.ts'
+import type { Item } from '../../../src/domain/source/item.ts'
 import { endOfMs } from '../../../src/domain/timestamp.ts'
 import { REGISTRY_FACET, readFacets } from '../../../src/gateway/facets.ts'
 import type { MergedItem } from '../../../src/gateway/merged-item.ts'
-import { type FakeItem, type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
+import { type FakeItem, type FakeSource, fakeItem, fakeSource, refusalOf } from '../../helpers/fake-source.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
-import { type Asked, type Expected, expectedOf, failureOf } from '../../helpers/market-model.ts'
-import { gatewayOver, mergeOver, readByCursor, readByOffset } from '../../helpers/pages.ts'
+import { type Asked, type Expected, expectedOf } from '../../helpers/market-model.ts'
+import { gatewayOver, MODEL, readByCursor, readByOffset, settingsOver } from '../../helpers/pages.ts'
 import { runs } from '../../helpers/runs.ts'
-import { filterOf } from '../../helpers/specs.ts'
 import { filtered, listingQuery } from '../../helpers/upstream.ts'
 
-/** The last microsecond that is not in the future. */
-const NOW = endOfMs(manualClock().now())
+/** The last microsecond that is not of the future, as far as clocks may differ. */
+const NOW = endOfMs(manualClock().now() + 120_000)
 
 /** Few ids, instants and sellers, so that copies, forgeries and ties are common; some dates lie in the future. */
 const copy = fc.record({
@@ -23,6 +22,8 @@ const copy = fc.record({
   at: fc.oneof(
     { weight: 9, arbitrary: fc.nat(12) },
     fc.nat(3).map((n) => NOW + 1 + n),
+    // Beyond 2^53.
+    fc.constant(Date.UTC(9999, 11, 31) * 1000),
   ),
   publisher: fc.constantFrom('0xa', '0xa', '0xb', null),
   storefrontUrl: fc.constantFrom('http://s', 'http://t', null),
@@ -35,9 +36,11 @@ const drawnSource = fc
   .record({
     coverage: fc.constantFrom('whole' as const, 'whole' as const, 'loading' as const),
     isGateway: fc.boolean(),
-    isAway: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+    failure: fc.oneof(
+      { weight: 9, arbitrary: fc.constant(null) },
+      fc.constantFrom('connection_refused' as const, 'unauthorized' as const, 'schema_mismatch' as const),
+    ),
     priority: fc.nat(2),
-    knowsAll: fc.boolean(),
     copies: fc.array(copy, { maxLength: 25 }),
   })
   .map(({ copies, ...drawn }) => {
@@ -55,7 +58,7 @@ const world = fc.record({
 type World = { hasOwn: boolean; drawn: readonly DrawnSource[] }
 
 function sourcesOf({ hasOwn, drawn }: World): FakeSource[] {
-  return drawn.map(({ isGateway, isAway, knowsAll, copies, ...options }, n) => {
+  return drawn.map(({ isGateway, failure, copies, ...options }, n) => {
     const isOwn = hasOwn && n === 0
     const items = copies
       // The own Registry has ids and publishers of its own.
@@ -66,15 +69,13 @@ function sourcesOf({ hasOwn, drawn }: World): FakeSource[] {
     const ids = new Map(items.map((item) => [item.listingId, item]))
     return fakeSource(`s${n}`, isOwn ? [...ids.values()] : items, {
       ...options,
-      ...(isOwn && { mode: 'local', coverage: 'whole' }),
+      ...(isOwn && { isOwn, coverage: 'whole' }),
       isGateway: isGateway && !isOwn,
-      failure: isAway && !isOwn ? 'connection_refused' : null,
-      ...(knowsAll && { storefrontOf: () => 'http://s' }),
+      failure: isOwn ? null : failure,
     })
   })
 }
 
-const MODEL = filterOf('gpu_model')
 const asked: fc.Arbitrary<Asked & { query: object }> = fc
   .record({ isFiltered: fc.boolean(), status: fc.constantFrom('open', 'open', 'open', 'closed', null) })
   .map(({ isFiltered, status }) => ({
@@ -91,21 +92,22 @@ function isAnswerable(
   expected: readonly Expected[],
   status: Asked['status'] = 'open',
 ): boolean {
-  const answers = (source: FakeSource) => failureOf(source, status) === null
-  const isAsked = (source: FakeSource) => failureOf(source, status)?.reason !== 'open_only'
-  const upstreams = sources.filter((source) => source.mode !== 'local' && isAsked(source))
+  const answers = (source: FakeSource) => refusalOf(source, status) === null
+  const isAsked = (source: FakeSource) => refusalOf(source, status)?.reason !== 'open_only'
+  const upstreams = sources.filter((source) => !source.isOwn && isAsked(source))
   return sources.some(answers) && (expected.length > 0 || upstreams.length === 0 || upstreams.some(answers))
 }
 
 const textOf = (registry: string, item: Item): string =>
   `${registry} ${item.listingId} ${identityKey(item)} ${item.position}`
 
-const describe = ({ item, registry, alsoIn, conflict, unchecked, notIn }: MergedItem): object => ({
+const describe = ({ item, registry, alsoIn, conflict, unchecked, notIn, disputed }: MergedItem): object => ({
   copy: textOf(registry, item),
   alsoIn,
   conflict,
   unchecked,
   notIn,
+  disputed,
 })
 
 const describeExpected = ({ item, registry, ...about }: Expected): object => ({
@@ -122,7 +124,7 @@ test('merge: a page is the rule of authority, applied to all copies, with what i
       const page = await gatewayOver(sources).page({ limit: 200, ...query })
       t.deepEqual(page.items.map(describe), expected.map(describeExpected))
       t.is(page.total, expected.length)
-      const isWhole = (one: FakeSource) => failureOf(one, rule.status) === null && one.coverage === 'whole'
+      const isWhole = (one: FakeSource) => refusalOf(one, rule.status) === null && one.coverage === 'whole'
       t.is(page.complete, sources.every(isWhole))
       t.is(page.nextCursor, undefined)
     }),
@@ -160,7 +162,7 @@ test('merge: a worse source changes nothing about the listings of better ones, w
       const honest = sourcesOf(drawn).filter(isThere)
       // Closed listings are of the own Registry alone.
       if (honest.length < 2 || status === 'closed') return
-      const [forger] = sourcesOf({ hasOwn: false, drawn: [{ ...liar, isAway: false, coverage: 'whole' }] })
+      const [forger] = sourcesOf({ hasOwn: false, drawn: [{ ...liar, failure: null, coverage: 'whole' }] })
       const worst = { ...forger!, name: 'liar', priority: 9 }
       const before = await shownOf(t, honest, query)
       const after = await shownOf(t, [...honest, worst], query)
@@ -239,7 +241,7 @@ test('merge: by price and in facets the same copies decide, and what is unchecke
         )
       }
       const facets = await readFacets(
-        mergeOver(sources),
+        settingsOver(sources),
         { ...listingQuery(), ...query, by: [REGISTRY_FACET], per: 'gpu' },
         { reader: SEES_ALL, signal: new AbortController().signal },
       )

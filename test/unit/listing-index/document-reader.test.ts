@@ -91,18 +91,6 @@ test('document reader: prices are those of the document', (t) => {
   )
 })
 
-test('document reader: a wanted name that occurs twice has its last value, however it is spelled', (t) => {
-  for (const text of [
-    '{"a":1,"a":2}',
-    '{"a":1,"\\u0061":2}',
-    '{"a":{"b":1},"a":2}',
-    '{"a":3,"n":1,"a":null}',
-  ]) {
-    const bytes = Buffer.from(text)
-    t.deepEqual(read(bytes), parsed(bytes), text)
-  }
-})
-
 test('document reader: texts of every length are distinguished, wherever they differ', (t) => {
   for (let length = 0; length < 70; length++) {
     const texts = [-1, ...Array.from({ length }, (_, n) => n)].map((at) =>

@@ -2,12 +2,13 @@ import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import fc from 'fast-check'
 import { LISTING_STATUSES } from '../../../src/domain/listing.ts'
-import { type IndexEntry, ListingIndex } from '../../../src/listing-index/listing-index.ts'
+import type { IndexEntry } from '../../../src/listing-index/segment.ts'
+import { OneSource } from '../../helpers/one-source.ts'
 import { runs } from '../../helpers/runs.ts'
 import { apply, conditions, FILTERS, filterOn, Model, operations, readable } from './model.ts'
 
 const SMALL = { tail: 4, segment: 32, step: 16 }
-const ALL = { status: null, publisherId: null, criteria: [] }
+const ALL = { status: null, criteria: [] }
 
 const entry = (listingId: string, createdAt: number, text = '{}'): IndexEntry => ({
   listingId,
@@ -19,28 +20,10 @@ const entry = (listingId: string, createdAt: number, text = '{}'): IndexEntry =>
 
 const idsOf = (rows: Iterable<{ listingId: string }>): string[] => Array.from(rows, (row) => row.listingId)
 
-test('index: pages joined are the complete sequence, and every page has the total', (t) => {
-  fc.assert(
-    fc.property(operations(200), conditions, fc.integer({ min: 1, max: 40 }), (steps, asked, limit) => {
-      const index = new ListingIndex(FILTERS, SMALL)
-      for (const step of steps) apply(step, index)
-      const whole = idsOf(index.entries(asked))
-      const pages: string[] = []
-      for (let offset = 0; offset < whole.length + limit; offset += limit) {
-        const { total, rows } = index.query({ ...asked, limit, offset })
-        t.is(total, whole.length)
-        pages.push(...idsOf(rows))
-      }
-      t.deepEqual(pages, whole)
-    }),
-    { numRuns: runs(60) },
-  )
-})
-
 test('index: counts, size and single listings are those of a naive model', (t) => {
   fc.assert(
     fc.property(operations(200), (steps) => {
-      const index = new ListingIndex(FILTERS, SMALL)
+      const index = new OneSource(FILTERS, SMALL)
       const model = new Model()
       for (const step of steps) {
         apply(step, index)
@@ -48,10 +31,8 @@ test('index: counts, size and single listings are those of a naive model', (t) =
       }
       const all = model.matches(ALL)
       t.is(index.size, all.length)
-      t.is(index.count(null), all.length)
-      for (const status of LISTING_STATUSES) {
-        t.is(index.count(status), model.matches({ ...ALL, status }).length)
-      }
+      for (const status of LISTING_STATUSES)
+        t.is(index.index.countOf(index.source, status), model.matches({ ...ALL, status }).length)
       t.deepEqual(readable(all.map(({ listingId }) => index.get(listingId)!)), readable(all))
     }),
     { numRuns: runs(60) },
@@ -59,7 +40,7 @@ test('index: counts, size and single listings are those of a naive model', (t) =
 })
 
 test('index: merges that a turn leaves for later change no answer', async (t) => {
-  const index = new ListingIndex(FILTERS, { ...SMALL, stepsPerTurn: 2 })
+  const index = new OneSource(FILTERS, { ...SMALL, stepsPerTurn: 2 })
   const ids = Array.from({ length: 2000 }, (_, n) => `listing-${n}`)
   for (const [n, id] of ids.entries()) {
     index.put(entry(id, n))
@@ -69,12 +50,12 @@ test('index: merges that a turn leaves for later change no answer', async (t) =>
   const left = ids.filter((_, n) => n % 3 !== 0).reverse()
   t.deepEqual(idsOf(index.entries()), left)
   t.deepEqual(idsOf(index.query({ ...ALL, limit: 50, offset: 1000 }).rows), left.slice(1000, 1050))
-  t.is(index.count(null), left.length)
+  t.is(index.size, left.length)
 })
 
 test('index: rows with thousands of values each are found by any of them', (t) => {
   const tags = filterOn('$.tags[*]')
-  const index = new ListingIndex([tags])
+  const index = new OneSource([tags])
   for (let n = 0; n < 40; n++) {
     const values = Array.from({ length: 3000 }, (_, k) => n * 1000 + k)
     index.put(entry(`wide-${n}`, n, JSON.stringify({ tags: values })))
@@ -89,68 +70,10 @@ test('index: rows with thousands of values each are found by any of them', (t) =
   ])
 })
 
-test('index: a replaced listing keeps its position; one removed and put again with a later time does not', (t) => {
-  const index = new ListingIndex([])
-  for (const [n, id] of ['a', 'b', 'c'].entries()) index.put(entry(id, n))
-  index.put({ ...entry('b', 1, '{"new":true}'), status: 'closed' })
-  t.deepEqual(idsOf(index.entries()), ['c', 'b', 'a'])
-  t.is(index.get('b')?.status, 'closed')
-  index.remove('b')
-  index.put(entry('b', 3))
-  t.deepEqual(idsOf(index.entries()), ['b', 'c', 'a'])
-})
-
-test('index: listings of the same instant are ordered by id, as JavaScript orders strings', (t) => {
-  const index = new ListingIndex([])
-  const ids = ['b', '\uff5e', 'a', '\u{1f680}', 'B']
-  for (const id of ids) index.put(entry(id, 7))
-  t.deepEqual(idsOf(index.query({ ...ALL, limit: 10, offset: 0 }).rows), ids.toSorted())
-})
-
-test('index: the version increases with every change and with nothing else', (t) => {
-  const index = new ListingIndex([])
-  const versions = [index.version]
-  const note = () => versions.push(index.version)
-  index.put(entry('a', 1))
-  note()
-  index.put(entry('a', 1))
-  note()
-  index.remove('a')
-  note()
-  t.deepEqual(
-    versions,
-    [...new Set(versions)].toSorted((a, b) => a - b),
-  )
-  const before = index.version
-  t.false(index.remove('a'))
-  index.query({ ...ALL, limit: 1, offset: 0 })
-  t.is(index.version, before)
-})
-
-test('index: bytes that are refused change nothing', (t) => {
-  const index = new ListingIndex(FILTERS)
-  index.put(entry('a', 1, '{"a":1}'))
-  t.throws(() => index.put(entry('a', 1, '{"a":')), { instanceOf: SyntaxError })
-  t.is(index.version, 1)
-  t.is(Buffer.from(index.get('a')!.bytes).toString(), '{"a":1}')
-})
-
-test('index: a filter on a path without a column is an error that names it', (t) => {
-  const index = new ListingIndex([filterOn('$.a')])
-  index.put(entry('a', 1, '{"a":"x"}'))
-  const total = (path: string) => {
-    const test = { op: 'in' as const, values: new Set(['x']) }
-    const criteria = [{ filter: filterOn(path), onMissing: 'fail' as const, test }]
-    return index.query({ ...ALL, criteria, limit: 1, offset: 0 }).total
-  }
-  t.is(total("$['a']"), 1)
-  t.throws(() => total('$.b'), { message: /'\$\.b' is not in the index's vocabulary/ })
-})
-
 test('index: entries gives each untouched listing once, however the index changes meanwhile', (t) => {
   fc.assert(
     fc.property(operations(150), operations(150), (before, meanwhile) => {
-      const index = new ListingIndex(FILTERS, SMALL)
+      const index = new OneSource(FILTERS, SMALL)
       for (const step of before) apply(step, index)
       const touched = new Set(
         meanwhile.map((step) => (step.kind === 'put' ? step.entry.listingId : step.listingId)),
@@ -175,7 +98,7 @@ test('index: totals, pages and readers are the same before, during and after a m
   const asked = fc.array(conditions, { minLength: 4, maxLength: 4 })
   fc.assert(
     fc.property(operations(200), asked, fc.nat(100), (steps, asked, offset) => {
-      const index = new ListingIndex(FILTERS, { tail: 4, segment: 64, step: 16 })
+      const index = new OneSource(FILTERS, { tail: 4, segment: 64, step: 16 })
       for (const step of steps) apply(step, index)
       const pages = () => asked.map((one) => readable(index.query({ ...one, limit: 10, offset }).rows))
       const totals = () => asked.map((one) => index.query({ ...one, limit: 0, offset }).total)
@@ -195,18 +118,4 @@ test('index: totals, pages and readers are the same before, during and after a m
     }),
     { numRuns: runs(20) },
   )
-})
-
-test('index: the entries of one publisher can be put again while they are read', (t) => {
-  const index = new ListingIndex([], SMALL)
-  for (let n = 0; n < 500; n++) index.put({ ...entry(`l${n}`, n), publisherId: n % 3 })
-  let rows = 0
-  for (const row of index.entriesOf(1)) {
-    rows++
-    index.put({ ...row, bytes: Buffer.from('{"moved":true}') })
-  }
-  t.is(rows, 167)
-  const moved = Array.from(index.entriesOf(1), (row) => Buffer.from(row.bytes).toString())
-  t.deepEqual(moved, Array<string>(167).fill('{"moved":true}'))
-  t.is(index.size, 500)
 })

@@ -1,6 +1,6 @@
 import test from 'ava'
-import { ListingIndex } from '../../../src/listing-index/listing-index.ts'
 import { collectGarbage } from '../../helpers/collect-garbage.ts'
+import { OneSource } from '../../helpers/one-source.ts'
 import { filterOn } from './model.ts'
 
 /** Listings of a segment, and enough more for merges to end. */
@@ -11,7 +11,7 @@ test.serial('memory: values that occur once cost memory per listing, not per val
   const filters = ['$.text', '$.number', '$.large'].map((path) => filterOn(path))
   const bytesPerListing = (count: number): number => {
     const before = memoryInUse()
-    const index = new ListingIndex(filters)
+    const index = new OneSource(filters)
     for (let n = 0; n < count; n++) {
       put(index, n, { text: `value-${n}-of-a-flood`, number: n * 7919, large: n + 0.5 })
     }
@@ -27,7 +27,7 @@ test.serial('memory: values that occur once cost memory per listing, not per val
 })
 
 test.serial('memory: replacing the same listings again and again does not grow it', (t) => {
-  const index = new ListingIndex([])
+  const index = new OneSource([])
   const padding = 'x'.repeat(100_000)
   const before = memoryInUse()
   // 300 MB in all, of which 2 MB are alive at any time.
@@ -37,7 +37,7 @@ test.serial('memory: replacing the same listings again and again does not grow i
   t.true(held < 60_000_000, `${held} bytes are held`)
 })
 
-const put = (index: ListingIndex, n: number, document: unknown): void =>
+const put = (index: OneSource, n: number, document: unknown): void =>
   index.put({
     listingId: `listing-${n}`,
     publisherId: 1,

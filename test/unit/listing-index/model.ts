@@ -6,7 +6,9 @@ import { compileFilter, type Filter } from '../../../src/filter-spec/filter.ts'
 import type { FilterTest, Op } from '../../../src/filter-spec/operations/operations.ts'
 import { type Bound, type Scalar, toScalar } from '../../../src/filter-spec/scalar.ts'
 import { parseJson } from '../../../src/json/value.ts'
-import type { IndexConditions, IndexEntry, ListingIndex } from '../../../src/listing-index/listing-index.ts'
+import type { CopyConditions } from '../../../src/listing-index/copy-matches.ts'
+import type { IndexEntry } from '../../../src/listing-index/segment.ts'
+import type { OneSource } from '../../helpers/one-source.ts'
 
 /** The index in its plainest form: a map, the evaluator, and a sort. */
 export class Model {
@@ -21,12 +23,12 @@ export class Model {
   }
 
   /** Newest first, then by id. */
-  matches({ status, publisherId, criteria }: IndexConditions): IndexEntry[] {
+  matches({ status, sellers = null, criteria }: CopyConditions): IndexEntry[] {
     return [...this.#entries.values()]
       .filter(
         (entry) =>
           (status === null || entry.status === status) &&
-          (publisherId === null || entry.publisherId === publisherId) &&
+          (sellers === null || sellers.has(entry.publisherId)) &&
           matchesAll(criteria, parseJson(Buffer.from(entry.bytes).toString())),
       )
       .sort((a, b) => b.createdAt - a.createdAt || (a.listingId < b.listingId ? -1 : 1))
@@ -35,17 +37,14 @@ export class Model {
 
 type Operation = { kind: 'put'; entry: IndexEntry } | { kind: 'remove'; listingId: string }
 
-export function apply(operation: Operation, target: Pick<ListingIndex, 'put' | 'remove'>): void {
+export function apply(operation: Operation, target: Pick<OneSource, 'put' | 'remove'>): void {
   if (operation.kind === 'put') target.put(operation.entry)
   else target.remove(operation.listingId)
 }
 
 /** Rows with their bytes as text, to be compared. */
-export const readable = (rows: Iterable<Readonly<IndexEntry>>): unknown[] =>
-  Array.from(rows, ({ meaning: _, terms: __, ...row }) => ({
-    ...row,
-    bytes: Buffer.from(row.bytes).toString(),
-  }))
+export const readable = (rows: Iterable<IndexEntry>): unknown[] =>
+  Array.from(rows, (row) => ({ ...row, bytes: Buffer.from(row.bytes).toString() }))
 
 export const filterOn = (path: string, op: Filter['op'] = 'in'): Filter =>
   compileFilter({
@@ -176,8 +175,11 @@ export const criterion: fc.Arbitrary<Criterion> = fc.record({
   test: fc.oneof(...Object.values(TESTS)),
 })
 
-export const conditions: fc.Arbitrary<IndexConditions> = fc.record({
+export const conditions: fc.Arbitrary<CopyConditions> = fc.record({
   status: fc.option(fc.constantFrom(...LISTING_STATUSES)),
-  publisherId: fc.option(fc.integer({ min: 1, max: 4 })),
+  sellers: fc.option(
+    fc.integer({ min: 1, max: 4 }).map((id): ReadonlySet<number> => new Set([id])),
+    { nil: null },
+  ),
   criteria: fc.array(criterion, { maxLength: 3 }),
 })

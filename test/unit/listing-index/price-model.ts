@@ -10,13 +10,13 @@ import {
   scaleKey,
 } from '../../../src/domain/price/price-key.ts'
 import type { PriceLimit } from '../../../src/domain/query.ts'
-import type { PricePosition } from '../../../src/domain/source/position.ts'
 import type { Facets, PriceOrder } from '../../../src/domain/source/selection.ts'
 import type { Filter } from '../../../src/filter-spec/filter.ts'
 import { resolvePath } from '../../../src/filter-spec/path.ts'
 import { toScalar } from '../../../src/filter-spec/scalar.ts'
 import { isJsonObject, type JsonValue, parseJson } from '../../../src/json/value.ts'
-import type { IndexEntry } from '../../../src/listing-index/listing-index.ts'
+import type { PriceAfter } from '../../../src/listing-index/price-walk.ts'
+import type { IndexEntry } from '../../../src/listing-index/segment.ts'
 
 /** In text, since a parsed document has no duplicate members, escapes or long numbers. */
 const oneOf = (...texts: string[]) => fc.constantFrom(...texts)
@@ -162,8 +162,8 @@ export function isBelow(entry: IndexEntry, { tokens, per, max, scaleOf }: PriceL
 export function inOrder(
   entries: readonly IndexEntry[],
   { groups, per, scaleOf, max }: PriceOrder,
-): PricePosition[] {
-  const places = entries.map((entry): PricePosition => {
+): PriceAfter[] {
+  const places = entries.map((entry): PriceAfter => {
     const keys = keysOf(entry, per, scaleOf)
     const priced = groups.map((bases) =>
       bases

@@ -65,40 +65,6 @@ test('page loader: pages by cursor at a gateway, by offset at a Registry', async
   )
 })
 
-test('page loader: drops repeated copies, keeps the listings of other publishers', async (t) => {
-  const copy = (
-    registry: string,
-    publisher: string | undefined,
-    storefront_url: string,
-    listing_id = 'x',
-  ) => ({
-    listing_id,
-    storefront_url,
-    _meta: { registry, publisher, also_in: [], stale: false },
-  })
-  const envelope = (items: object[], more = ''): string =>
-    `{"items":${JSON.stringify(items)},"count":${items.length},"total_after_filter":9${SOURCES}${more}}`
-  const none = undefined
-  const { loader, last } = loaderOver([
-    envelope([copy('a', '0x1', 's'), copy('a', none, 't', 'y')], ',"next_cursor":"1"'),
-    envelope([copy('b', '0x1', 'o'), copy('b', '0x2', 's'), copy('b', none, 't', 'y')], ',"next_cursor":"2"'),
-    envelope([copy('c', none, 'o'), copy('c', none, 'o'), copy('c', none, 'u')]),
-  ])
-  await loader.loadUntil(MAX_ROWS)
-  await loader.loadNext()
-  await loader.loadUntil(MAX_ROWS)
-  t.deepEqual(
-    last().rows.map(({ registry, id, address }) => [registry, id, address]),
-    [
-      ['a', 'x', '0x1'],
-      ['a', 'y', null],
-      ['b', 'x', '0x2'],
-      ['c', 'x', null],
-      ['c', 'x', null],
-    ],
-  )
-})
-
 test('page loader: failures of any page remain, counts are those of the first', async (t) => {
   const lost =
     ',"complete":false,"sources":[{"registry":"a","state":"unavailable","reason":"timeout","matched":null},{"registry":"a/b","state":"skipped"}]'
@@ -154,33 +120,6 @@ test('page loader: once stopped it ends, and neither requests nor changes anythi
   held.resolve()
   t.false(await all)
   t.deepEqual([requests, changes], [2, before])
-})
-
-test('page loader: a wish for fewer rows or a failure does not end the wish for all', async (t) => {
-  const { loader, last } = loaderOver([
-    merged([1, 2], 8, 'x'),
-    merged([3, 4], 8, 'y'),
-    new ProblemError(503, { detail: 'not now' }),
-    merged([5, 6], 8, 'z'),
-    merged([7, 8], 8),
-  ])
-  const all = loader.loadUntil(MAX_ROWS)
-  t.true(await loader.loadUntil(1))
-  t.false(await all)
-  t.is(last().rows.length, 4)
-  await loader.retry()
-  t.is(last().rows.length, 8)
-})
-
-test('page loader: stops at the maximum number of rows', async (t) => {
-  const ids = (from: number) => Array.from({ length: 200 }, (_, n) => from + n)
-  const pages = Array.from({ length: 60 }, (_, n) => merged(ids(n * 200), 12_000, `${n}`))
-  const { loader, requests, last } = loaderOver(pages)
-  await loader.loadNext()
-  await loader.loadUntil(Number.MAX_SAFE_INTEGER)
-  t.is(last().rows.length, MAX_ROWS)
-  t.is(last().phase, 'end')
-  t.is(requests.length, 50)
 })
 
 test('sources: a malformed body gives no sources, a malformed entry gets defaults', (t) => {

@@ -6,11 +6,20 @@ import { decodeQuery } from '../../../filter-spec/parameters.ts'
 import { firstLineOf, type KoaContext, type Middleware } from '../../request-state.ts'
 import type { LogMembers, QueryTexts, RequestContext, SignedCall } from '../../route.ts'
 import { CLIENT_CLOSED } from '../errors.ts'
+import { ReaderTurns } from './reader-turns.ts'
 
-/** Calls the handler of the route. */
+/** Calls the handler of the route: of a question, in the turn of its reader. */
 export function callHandler(clientAddress: (request: IncomingMessage) => string): Middleware {
+  const turns = new ReaderTurns()
   return async (context) => {
-    const { state } = context
+    const { state, req } = context
+    const { caller, route } = state
+    if (route.gate === 'read') {
+      const turn = turns.next(() =>
+        caller.kind === 'key' ? `key:${caller.key.id}` : `address:${clientAddress(req)}`,
+      )
+      if (turn !== null) await turn
+    }
     state.response = await state.route.handle(new HandledRequest(context, clientAddress))
   }
 }

@@ -3,7 +3,7 @@ import { ProblemError } from '../../../client/problem-error.ts'
 import { SingleFlight } from '../../../domain/single-flight.ts'
 import { JsonScanner } from '../../../json/scanner.ts'
 import { parseJson } from '../../../json/value.ts'
-import type { SourceReport } from '../../../wire/source.ts'
+import type { SourceReport, SourcesCounted } from '../../../wire/source.ts'
 import { type Hints, NO_HINTS, readHints } from './hints.ts'
 import { decodeUtf8, type ListingRow, readListingRow } from './listing-row.ts'
 
@@ -22,6 +22,8 @@ export type LoaderState = {
   isWhole: boolean
   /** The worst report of each source; `null` at a plain Registry, and before the first answer. */
   sources: readonly SourceReport[] | null
+  /** Of many sources, those that `sources` does not name. */
+  sourcesCounted: SourcesCounted | undefined
   /** Of the first answer. */
   hints: Hints
   error: ProblemError | null
@@ -36,6 +38,7 @@ export const INITIAL_STATE: LoaderState = {
   isComplete: true,
   isWhole: false,
   sources: null,
+  sourcesCounted: undefined,
   hints: NO_HINTS,
   error: null,
   loadedAt: null,
@@ -114,6 +117,9 @@ export class PageLoader {
     const added = listings.filter((_, n) => isNew[n])
     const { isEnd } = this.#walk
     const rows = [...this.#state.rows, ...added]
+    const reports = sources === null ? null : worst(this.#state.sources ?? [], sources)
+    const counted = this.#state.sourcesCounted
+    const named = (reports?.length ?? 0) - (this.#state.sources?.length ?? 0)
     this.#change({
       phase: isEnd || rows.length >= MAX_ROWS ? 'end' : rows.length < this.#target ? 'loading' : 'more',
       rows,
@@ -122,7 +128,11 @@ export class PageLoader {
       hints: this.#state.loadedAt === null ? envelope.hints : this.#state.hints,
       loadedAt: this.#state.loadedAt ?? Date.now(),
       isComplete: this.#state.isComplete && isComplete,
-      sources: sources === null ? null : worst(this.#state.sources ?? [], sources),
+      sources: reports,
+      // A source that a later page names was counted before.
+      sourcesCounted: counted
+        ? { ...counted, loaded: Math.max(0, counted.loaded - named) }
+        : page.sourcesCounted,
     })
   }
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import { plural } from '../../../domain/plural.ts'
-import { describeAnswered } from '../../../wire/describe-answered.ts'
+import { describeAnswered, oldestReading } from '../../../wire/describe-answered.ts'
 import { describeMissing, hasAnswered } from '../../../wire/describe-missing.ts'
 import { CopyButton } from '../../common/copy-button.ts'
 import { SelectBox } from '../../common/select-box.ts'
@@ -71,7 +71,7 @@ export function Results(props: ResultsProps) {
       </h2>
       <${Facts} ...${{ facets, listings, tokens }} />
       <span class="hint updated">
-        ${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt - oldestAge(sources) * 1000} />`}</span>
+        ${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt - oldestAge(listings) * 1000} />`}</span>
     </div>
     <${NewsLine} ...${{ news, refresh }} rows=${listings.rows} />
     <${Sentence} facets=${facets} />
@@ -201,16 +201,16 @@ function Pager({ listings, sorting, page, lastPage, onTurn }: PagerProps) {
 const number = (value: number): string => value.toLocaleString('en')
 
 /** Of the listings that are shown, in seconds. */
-const oldestAge = (sources: Listings['sources']): number =>
-  Math.max(0, ...(sources ?? []).map(({ age_seconds: age }) => age ?? 0))
+const oldestAge = ({ sources, sourcesCounted }: Listings): number =>
+  oldestReading(sources ?? [], sourcesCounted) ?? 0
 
 /** What the file is of, when it was read, and what it lacks. */
-function csvNotes({ rows, isWhole, isComplete, sources, loadedAt }: Listings): string[] {
+function csvNotes({ rows, isWhole, isComplete, sources, sourcesCounted, loadedAt }: Listings): string[] {
   const missing = (sources ?? []).map(describeMissing).filter((words) => words !== null)
   return [
     `${location.href.replace(/#.*/, '')}, read ${new Date(loadedAt ?? Date.now()).toISOString()}`,
     `${plural(rows.length, 'listing')}, ${isWhole && isComplete ? 'all that match' : 'not all that match'}`,
-    ...(sources === null ? [] : [untrustedText(describeAnswered(sources), MAX_NOTE_CHARS)]),
+    ...(sources === null ? [] : [untrustedText(describeAnswered(sources, sourcesCounted), MAX_NOTE_CHARS)]),
     ...missing.map((words) => untrustedText(words, MAX_NOTE_CHARS)),
   ]
 }

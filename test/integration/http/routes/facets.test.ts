@@ -102,13 +102,6 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
     ['prices_by=nothing', 400, /./],
     ['by=nothing', 400, /^by: there is no "nothing": known are registry, region, gpu_model, /],
     ['by=a,b,c,d,e,f,g,h,i', 400, /^by: at most 8 names, got 9$/],
-    ['price_token=USDC', 400, /^price_token: has no effect without/],
-    [
-      'price_max=2,1&price_token=USDC',
-      400,
-      /^price_max: expected an amount such as 2\.10 with at most 6 decimals/,
-    ],
-    ['price_per=box', 400, /^price_per: expected gpu, offer, gb or tflop, got "box"$/],
     ['limit=5', 400, /unknown filter: 'limit'/],
     ['sort=price', 400, /unknown filter: 'sort'/],
     ['status=gone', 400, /Invalid status: gone/],

@@ -90,17 +90,6 @@ test('filters: one that a single upstream declares is applied to all sources, an
   t.deepEqual(ids(await listings(service, 'zone=x&region=r')), ['open-x', 'plain-x'])
 })
 
-test('filters: one that only a hidden upstream declares is unknown', async (t) => {
-  const { service, key } = await startThree(t)
-  const refusal = async (name: string) => {
-    const reply = await service.get(`/listings?${name}=s`)
-    return { status: reply.status, text: reply.text.replaceAll(name, 'NAME') }
-  }
-  t.deepEqual(await refusal('secret_zone'), await refusal('no_such_zone'))
-  t.is((await refusal('secret_zone')).status, 400)
-  t.deepEqual(ids(await listings(service, 'secret_zone=s', key)), ['hidden-x'])
-})
-
 test('response cache: a filtered response is dropped when the filter changes', async (t) => {
   const { service, open } = await startThree(t)
   await publish(service.url, ALICE, { listing_id: 'own-x', offer_resource: { zone: 'x', other_zone: 'y' } })

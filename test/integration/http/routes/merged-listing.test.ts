@@ -32,10 +32,8 @@ test('one listing: the best copy, and whether a better one may exist', async (t)
     ['first', 'second', 'third'].map((listing_id) => listingText({ listing_id, storefront_url }))
   const seller = `0x${'a'.repeat(40)}`
   const trusted = await startFake(t, {
-    items: copies('http://honest.example/'),
+    items: listingTexts('held', 1, { storefront_url: 'http://honest.example/' }),
     publishers: [[1, seller, 'http://honest.example/']],
-    // Nothing of it is held.
-    script: [{ kind: 'status', status: 500 }],
   })
   const other = await startFake(t, {
     items: copies('http://evil.example/'),
@@ -49,6 +47,8 @@ test('one listing: the best copy, and whether a better one may exist', async (t)
     ],
     { clock: manualClock() },
   )
+  // They are not held.
+  trusted.items = copies('http://honest.example/')
   const get = async (path: string) => {
     const { status, headers, json } = await gateway.get(path)
     return { status, caching: headers.get('cache-control') ?? '', ...(json() as Found) }
@@ -93,7 +93,7 @@ type Found = {
 test('one listing: completeness and disputes of an upstream gateway are passed on', async (t) => {
   const seller = `0x${'a'.repeat(40)}`
   const trusted = await startFake(t, {
-    items: listingTexts('known', 1),
+    items: listingTexts('known', 1, { storefront_url: 'http://honest.example/' }),
     publishers: [[1, seller, 'http://honest.example/']],
     listingScript: { kind: 'status', status: 500 },
   })

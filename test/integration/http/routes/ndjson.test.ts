@@ -4,14 +4,7 @@ import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import { block } from '../../../helpers/blocks.ts'
-import {
-  type Behaviour,
-  deadUrl,
-  envelopeText,
-  listingText,
-  listingTexts,
-} from '../../../helpers/fake-registry.ts'
-import { startFarCopies } from '../../../helpers/far-copies.ts'
+import { deadUrl, envelopeText, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
@@ -58,19 +51,6 @@ test('NDJSON: the complete sequence, one listing a line, then a report of the so
   )
 })
 
-test('NDJSON: repeats no listing of sources that have it in common', async (t) => {
-  const { fakes, ids } = await startFarCopies(t, 900)
-  const [a, b] = fakes
-  const { get } = await startPatientGateway(t, [
-    { name: 'a', url: a.url },
-    { name: 'b', url: b.url },
-  ])
-  const lines = linesOf((await get('/listings', NDJSON)).text)
-  const { complete } = lines.pop()!._meta
-  t.true(complete)
-  t.deepEqual(lines.map(({ listing_id }) => listing_id).sort(), [...ids])
-})
-
 test('NDJSON: a cursor is refused', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 30) })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
@@ -93,30 +73,6 @@ test('NDJSON: an item of several lines becomes one line, otherwise unchanged', a
   const [line] = text.split('\n')
   t.true(line!.startsWith(odd.replaceAll(/[\r\n]/g, '').slice(0, -1)), line)
   t.is(JSON.parse(line!).x, 'a\nb')
-})
-
-test('NDJSON: the last line reports a source of which a part is there', async (t) => {
-  const good = await startFake(t, { items: listingTexts('g', 450) })
-  const script: Behaviour[] = [{ kind: 'serve' }, { kind: 'status', status: 404 }]
-  const bad = await startFake(t, { items: listingTexts('b', 450), script })
-  const { get } = await startPatientGateway(t, [
-    { name: 'good', url: good.url },
-    { name: 'bad', url: bad.url },
-  ])
-  const lines = linesOf((await get('/listings', NDJSON)).text)
-  const { complete, sources } = lines.at(-1)!._meta
-  t.false(complete)
-  t.like(sources?.[1], { registry: 'good', state: 'loaded', returned: 450 })
-  t.like(sources?.[2], {
-    registry: 'bad',
-    state: 'loading',
-    reason: 'http_404',
-    returned: 200,
-    held: 200,
-    of: 450,
-  })
-  t.is(lines.filter(({ listing_id }) => listing_id?.startsWith('b-')).length, 200)
-  t.is(lines.length, 450 + 200 + 1)
 })
 
 test('NDJSON: a slow reader pauses the stream, so that a block which begins meanwhile holds for its rest', async (t) => {
@@ -171,21 +127,6 @@ test('Accept: a plain Registry answers JSON, and Vary does not name it', async (
     const { status, headers } = await get(path, NDJSON)
     t.deepEqual([status, headers.get('content-type')], [200, 'application/json; charset=utf-8'], path)
     t.notRegex(headers.get('vary') ?? '', /accept(?!-)/i, path)
-  }
-})
-
-test('Accept: a repeated request gets the media type that the first one got', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('a', 2) })
-  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
-  for (const accept of [
-    'application/json;q=0.5, */*',
-    'application/x-ndjson, */*',
-    'application/x-ndjson;x=1',
-  ]) {
-    const typeOf = async () => (await get('/listings', { Accept: accept })).headers.get('content-type')
-    const first = await typeOf()
-    for (let n = 0; n < 2; n++) await get('/listings')
-    t.is(await typeOf(), first, accept)
   }
 })
 

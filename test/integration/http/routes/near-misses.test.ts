@@ -3,7 +3,6 @@ import { escrow } from '../../../helpers/escrow.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
-import { mintKey } from '../../../helpers/seller.ts'
 
 const listing = (listing_id: string, value: string, offer_resource: object): string =>
   listingText({ listing_id, offer_resource, accepted_escrows: [escrow(value)] })
@@ -69,16 +68,7 @@ test('near misses: of a model the memory is near, of a place the continent, and 
   }
 })
 
-test('near misses: a reader has none of sources that are private, and none in pages of a plain Registry', async (t) => {
-  const fake = await startFake(t, { items: ITEMS })
-  const settings = 'visibility = "private"'
-  const options = { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } }
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings }], options)
-  await whenReady(gateway)
-  const read = async (headers: Record<string, string> = {}) =>
-    (await gateway.get('/listings?gpu_count_min=16', headers)).json() as Answer
-  t.is((await read()).near_misses, undefined)
-  t.is((await read((await mintKey(gateway.url)).bearer)).near_misses?.length, 1)
+test('near misses: pages of a plain Registry have none', async (t) => {
   const registry = await startRegistry(t)
   t.deepEqual(Object.keys((await registry.get('/listings?gpu_count_min=16')).json()), [
     'items',

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import test from 'ava'
-import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
+import { listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../../helpers/far-copies.ts'
-import { startFake, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { temporaryFile } from '../../../helpers/run-cli.ts'
-import { ALICE, mintKey, publish } from '../../../helpers/seller.ts'
+import { mintKey } from '../../../helpers/seller.ts'
 import { idsOf, readPage, walkAll } from '../../../helpers/sequence.ts'
 
 test('pages: by cursor and by offset lose and repeat nothing, on a replica but a copy that is far away', async (t) => {
@@ -29,18 +29,6 @@ test('pages: by cursor and by offset lose and repeat nothing, on a replica but a
     repeats.filter((id) => !shared.has(id)),
     [],
   )
-})
-
-test('offset: a deep page is refused with a hint to cursor, which reaches it', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('a', 2300) })
-  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
-  const refused = await service.get('/listings?offset=1901&limit=100')
-  t.is(refused.status, 400)
-  t.regex(String(refused.json().detail), /cursor/)
-  const { next_cursor } = await readPage(service, 'offset=1800&limit=200')
-  const { items } = await readPage(service, `limit=200&cursor=${next_cursor}`)
-  t.is(items[0]?.listing_id, 'a-2000')
-  t.is(items.length, 200)
 })
 
 test('cursor: valid for one query only, another filter, status, source or reader is refused', async (t) => {
@@ -96,40 +84,4 @@ test('cursor: refused once a reload has given a filter of its query another mean
   t.is(refused.status, 400)
   t.regex(String(refused.json().detail), /cursor: is not valid/)
   t.is((await readPage(service, `limit=10&cursor=${plain.next_cursor}`)).items.length, 10)
-})
-
-test('cursor: present only if there are more listings', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('a', 5) })
-  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
-  await publish(service.url, ALICE, { listing_id: 'own' })
-  t.is((await readPage(service, 'limit=6')).next_cursor, undefined)
-  const first = await readPage(service, 'limit=4')
-  const second = await readPage(service, `limit=2&cursor=${first.next_cursor}`)
-  t.is(second.items.length, 2)
-  t.is(second.next_cursor, undefined)
-  t.is(second.total_after_filter, 6)
-})
-
-test('order: a listing is at the place of its local copy, whatever date a worse source gives it', async (t) => {
-  const text = (fields: object): string =>
-    listingText({ listing_id: 'shared', created_at: '2126-01-01T00:00:00', ...fields })
-  const fake = await startFake(t, {
-    items: [text({}), ...listingTexts('a', 3)],
-    publishers: [[1, ALICE.address.toLowerCase()]],
-  })
-  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
-  await whenReady(service)
-  const storefront_url = 'http://storefront.example/'
-  for (const listing_id of ['shared', 'b-1', 'b-2', 'b-3'])
-    await publish(service.url, ALICE, { listing_id, storefront_url, offer_resource: { gpu_model: 'H100' } })
-  for (const filter of ['', '&gpu_model=H100']) {
-    const first = await readPage(service, `limit=2${filter}`)
-    t.deepEqual(idsOf(first), ['b-3', 'b-2'])
-    t.is(first.total_after_filter, 7)
-    const { items } = await readPage(service, `limit=9${filter}&cursor=${first.next_cursor}`)
-    t.deepEqual(idsOf({ items }), ['b-1', 'shared', 'a-0000', 'a-0001', 'a-0002'])
-    t.like(items[1]?._meta, { registry: 'local', also_in: ['a'] })
-  }
-  const { items } = await readPage(service, 'gpu_model=H200')
-  t.deepEqual(items, [])
 })

@@ -3,7 +3,7 @@ import { agentAt } from '../../../helpers/agent.ts'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
-import { type RunningService, send, startRegistry } from '../../../helpers/registry.ts'
+import { type RunningService, startRegistry } from '../../../helpers/registry.ts'
 import { runCli } from '../../../helpers/run-cli.ts'
 import { mintKey } from '../../../helpers/seller.ts'
 
@@ -394,21 +394,6 @@ test('prices: a parameter that is wrong or would have no effect is 400 with what
       t.true(found.length > 0)
       t.deepEqual(await idsOf(meant), found, 'a ceiling without a token is in the first one of the table')
     }
-})
-
-test('prices: HEAD, ETag, 304 and the response cache are as without an order', async (t) => {
-  const { market, gateway } = await openBoth(t)
-  const query = '/listings?sort=price&price_token=USDC'
-  const before = await market.get(query)
-  t.is((await market.get(query)).text, before.text)
-  await market.publish({ listing_id: 'cheapest', ...terms('1') })
-  t.is(((await market.get(query)).json().items as Row[])[0]?.listing_id, 'cheapest')
-  const { headers } = await gateway.get(query)
-  const etag = headers.get('etag') ?? ''
-  t.is((await gateway.get(query, { 'If-None-Match': etag })).status, 304)
-  t.not((await gateway.get('/listings')).headers.get('etag'), etag)
-  const head = await send(`${gateway.url}${query}`, { method: 'HEAD' })
-  t.deepEqual([head.status, head.text, head.headers.get('etag')], [200, '', etag])
 })
 
 test('prices: a cursor is bound to the order, the tokens and the ceiling', async (t) => {

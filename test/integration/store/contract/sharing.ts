@@ -1,4 +1,5 @@
 import test from 'ava'
+import { CopyIndex } from '../../../../src/listing-index/copy-index.ts'
 import { activeBlocks } from '../../../../src/registry/blocks.ts'
 import { Replica } from '../../../../src/registry/replica.ts'
 import { eventually } from '../../../helpers/eventually.ts'
@@ -39,7 +40,8 @@ export function sharingContract(name: string, open: OpenStore): void {
   test(`${name}: a block in one open store reaches a replica of the other without a poll, and so does its end`, async (t) => {
     const { store, another } = await open(t)
     const replica = await Replica.open(await another(), {
-      filters: [],
+      index: new CopyIndex([]),
+      name: 'local',
       vocabulary: VOCABULARY,
       onFault: (cause) => t.fail(String(cause)),
       // It does not move, so the replica never polls.

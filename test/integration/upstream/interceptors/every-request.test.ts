@@ -123,11 +123,11 @@ const COMMANDS: readonly (readonly [args: readonly string[], requests: readonly 
   [['listings'], ['page GET /listings']],
   [
     ['listings', '--filter', 'gpu_model=H200'],
-    ['command GET /filter-spec', 'chosen_page GET /listings'],
+    ['detail GET /filter-spec', 'chosen_page GET /listings'],
   ],
   [['facets', '--by', 'gpu_model'], ['page GET /listings']],
   [['listing', 'first'], ['listing GET /listings/{id}']],
-  [['filters'], ['command GET /filter-spec']],
+  [['filters'], ['detail GET /filter-spec']],
   [['sources'], ['command GET /sources']],
   [['doctor'], ['command GET /filter-spec']],
   [['validate', 'FILE'], ['command POST /api/v1/listings/validate-publish']],
@@ -136,7 +136,7 @@ const COMMANDS: readonly (readonly [args: readonly string[], requests: readonly 
   [['update', 'of-alice', '--status', 'closed'], ['command PUT /listings/{id}']],
   [['delete', 'of-alice'], ['command DELETE /listings/{id}']],
   [['keys', 'list'], ['command GET /admin/api-keys']],
-  [['mcp'], ['page GET /listings', 'listing GET /listings/{id}', 'command GET /filter-spec']],
+  [['mcp'], ['page GET /listings', 'listing GET /listings/{id}', 'detail GET /filter-spec']],
 ]
 
 test('every request of the command line passes the same interceptors', async (t) => {

@@ -34,10 +34,7 @@ function start(t: ExecutionContext, failure: Failure, { failures = 1, ms = 0 } =
     },
   }
   const options = { budgetMs: BUDGET_MS, clock, random: () => 0, onRetry: () => void retries++ }
-  const fetchPage = createFetchPage(
-    upstreamOptions({ url }),
-    composeRequests(agent, { retry: retry(options) }),
-  )
+  const fetchPage = createFetchPage(upstreamOptions({ url }), composeRequests(agent, [], [retry(options)]))
   const fetch = () => fetchPage(upstreamQuery(), { offset: 0, limit: 50 })
   return { fetch, seen, retries: () => retries }
 }

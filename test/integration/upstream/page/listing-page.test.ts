@@ -173,8 +173,9 @@ test('`_meta` is read of a gateway only, and only in known form', (t) => {
   t.is(first?.publisher, address.toLowerCase())
   t.is(first?.position ?? null, parseTimestamp(position))
   t.true(rest.every(({ publisher, origin }) => publisher === null && origin === undefined))
-  for (const { publisher, origin, position, createdAt } of pageOf(body, 'registry').items)
-    t.true(publisher === null && origin === undefined && position === createdAt)
+  const created = parseTimestamp(JSON.parse(listingText()).created_at)
+  for (const { publisher, origin, position } of pageOf(body, 'registry').items)
+    t.true(publisher === null && origin === undefined && position === created)
 })
 
 test('values of one listing never count for the next', (t) => {
@@ -256,7 +257,7 @@ function statedBy(text: string): object[] {
   return [
     {
       listingId: id,
-      createdAt: parseTimestamp(created),
+      position: parseTimestamp(created),
       storefrontUrl: typeof more.storefront_url === 'string' ? more.storefront_url : null,
       isMatch: more.status === 'open',
       publisherId: Number.isSafeInteger(more.publisher_id) ? more.publisher_id + 0 : null,
@@ -265,6 +266,6 @@ function statedBy(text: string): object[] {
   ]
 }
 
-function describe({ listingId, createdAt, storefrontUrl, isMatch, publisherId, bytes }: PageItem): object {
-  return { listingId, createdAt, storefrontUrl, isMatch, publisherId, text: Buffer.from(bytes).toString() }
+function describe({ listingId, position, storefrontUrl, isMatch, publisherId, bytes }: PageItem): object {
+  return { listingId, position, storefrontUrl, isMatch, publisherId, text: Buffer.from(bytes).toString() }
 }

@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from 'ava'
-import fc from 'fast-check'
 import { OVERLAP } from '../../../../src/domain/walk/walk.ts'
 import {
   envelopeText,
@@ -11,7 +10,6 @@ import {
   type SeenRequest,
 } from '../../../helpers/fake-registry.ts'
 import { startFake } from '../../../helpers/gateway.ts'
-import { runs } from '../../../helpers/runs.ts'
 import { failureOf, idsOf, openUpstream, textsOf } from '../../../helpers/upstream.ts'
 
 const ALL = { count: Number.POSITIVE_INFINITY }
@@ -67,14 +65,6 @@ test('deleting fewer listings than pages overlap costs no further request', asyn
   t.true(busy.fake.requests.length <= quiet.fake.requests.length)
 })
 
-test('a page that does not join is read again from further back', async (t) => {
-  const items = listingTexts('a', 400)
-  const { read } = await pulled(t, { items }, (fake) => {
-    fake.beforePage = (request) => request === 2 && fake.items.splice(0, 50)
-  })
-  t.deepEqual(idsOf(await read()), items.map(idOf))
-})
-
 test('a listing that was given a newer or older date meanwhile joins no pages', async (t) => {
   const items = listingTexts('a', 400)
   for (const at of [215, 260]) {
@@ -95,48 +85,6 @@ test('a listing that was given a newer or older date meanwhile joins no pages', 
       String(at),
     )
   }
-})
-
-test('an empty page is not the end where the end has moved up', async (t) => {
-  const items = listingTexts('a', 260)
-  const { read } = await pulled(t, { items }, (fake) => {
-    fake.beforePage = (request) => request === 2 && fake.items.splice(0, 200)
-  })
-  t.deepEqual(idsOf(await read()), items.map(idOf))
-})
-
-test('publishes and deletions while reading: a listing that stays is read, none twice', async (t) => {
-  const change = fc.record({ at: fc.nat(999), gone: fc.nat(40), come: fc.nat(14) })
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(change, { maxLength: 6 }),
-      fc.constantFrom(25, 60, 200),
-      async (changes, pageSize) => {
-        const items = listingTexts('a', 400)
-        const stays = new Set(items.map(idOf))
-        const todo = [...changes]
-        const { read, fake } = await pulled(t, { items, pageSize }, (fake) => {
-          fake.beforePage = (request) => {
-            const next = request === 1 ? undefined : todo.shift()
-            if (next === undefined) return
-            const from = Math.floor((next.at / 1000) * fake.items.length)
-            for (const item of fake.items.splice(from, next.gone)) stays.delete(idOf(item))
-            const fresh = listingTexts(`new-${todo.length}`, next.come, { created_at: '2027-01-01T00:00:00' })
-            fake.items.unshift(...fresh)
-          }
-        })
-        const ids = idsOf(await read())
-        t.is(new Set(ids).size, ids.length)
-        t.deepEqual(
-          [...stays].filter((id) => !ids.includes(id)),
-          [],
-          `${ids.length} ${asked(fake.requests)}`,
-        )
-        t.true(fake.requests.length <= 60, asked(fake.requests))
-      },
-    ),
-    { numRuns: runs(40), includeErrorInReport: true },
-  )
 })
 
 for (const [what, items, total] of [
@@ -164,20 +112,6 @@ test('an upstream that does not sort is read whole, and sorted here', async (t) 
   const sorted = listingTexts('a', 600)
   const { read } = await pulled(t, { items: shuffled(sorted) })
   t.deepEqual(idsOf(await read()), sorted.map(idOf))
-})
-
-test('listings of one instant may lie over page borders in any order', async (t) => {
-  const at = { created_at: '2026-11-19T12:00:00' }
-  const items = [...listingTexts('a', 30), ...shuffled(listingTexts('tie', 2200, at))]
-  const { read } = await pulled(t, { items })
-  t.deepEqual(idsOf(await read()), items.map(idOf).sort())
-})
-
-test('a file of listings, which ignores limit and offset, is read whole', async (t) => {
-  const items = listingTexts('a', 200)
-  const { read, fake } = await pulled(t, { script: [{ kind: 'body', body: envelopeText(items, 200) }] })
-  t.deepEqual(idsOf(await read()), items.map(idOf))
-  t.is(fake.requests.length, 2)
 })
 
 for (const [what, offsetOf] of [

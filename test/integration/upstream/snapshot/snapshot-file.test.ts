@@ -2,7 +2,7 @@ import { readdir, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
-import type { Item } from '../../../../src/domain/source/reading.ts'
+import type { Item } from '../../../../src/domain/source/item.ts'
 import { snapshotFile } from '../../../../src/upstream/snapshot/snapshot-file.ts'
 import { listingTexts } from '../../../helpers/fake-registry.ts'
 import { fakeItem } from '../../../helpers/fake-source.ts'
@@ -23,6 +23,7 @@ function itemOf(listingId: string, text: string): Item {
   return fakeItem(listingId, 1_790_000_000_000_123, {
     bytes: Buffer.from(text),
     publisher: '0xabc',
+    aliases: ['0xdef'],
     origin: { registry: 'eu/curated', alsoIn: ['x'], disputed: [], stale: false, differs: true },
   })
 }

@@ -2,10 +2,11 @@ import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
 import type { ListingQuery } from '../../../../src/domain/query.ts'
-import type { Held } from '../../../../src/domain/source/held.ts'
 import type { SavedSnapshot, SnapshotStorage } from '../../../../src/domain/source/saved-snapshot.ts'
+import { SourceError } from '../../../../src/domain/source/source-error.ts'
 import { PULL_WAIT_MS } from '../../../../src/upstream/publisher-directory.ts'
 import { PULL_AGAIN_SECONDS } from '../../../../src/upstream/snapshot/next-pull.ts'
+import type { PullerOptions } from '../../../../src/upstream/snapshot/puller.ts'
 import { SAVE_EVERY_MS } from '../../../../src/upstream/snapshot/saved-pulls.ts'
 import { collectGarbage } from '../../../helpers/collect-garbage.ts'
 import { eventually } from '../../../helpers/eventually.ts'
@@ -82,7 +83,7 @@ test('any range of the open listings is answered from memory, to the byte', asyn
   t.deepEqual(textsOf(reading), items)
   t.like(reading, { total: 300, hasMore: false, stale: false, asOf: clock.now(), invalid: 1 })
   const { position, listingId } = reading.listings[189]!
-  for (const range of [{ after: { position, listingId } }, { after: null, skip: 190 }]) {
+  for (const range of [{ after: { position, listingId } }, { skip: 190 }]) {
     const part = await read({}, { ...range, count: 20 })
     t.deepEqual(textsOf(part), items.slice(190, 210))
     t.like(part, { total: 300, hasMore: true })
@@ -101,33 +102,18 @@ test('the memory of a snapshot is reported whenever it changes', async (t) => {
   t.true(all > 100 * 400 && few < all / 5, sizes.join(', '))
 })
 
-test('what decides whether a Reading is current holds no query', async (t) => {
+test('what decides whether an answer is current holds no query', async (t) => {
   const { source } = await openPulled(t, { items: listingTexts('a', 3) })
   const ask = async () => {
     const query = listingQuery()
-    const range = { after: null, count: 50 }
-    const { isCurrent } = await source.read(query, range, new AbortController().signal)
+    const { isCurrent } = source.answer(query)
     return { isCurrent, query: new WeakRef(query) }
   }
   const { isCurrent, query } = await ask()
   await setImmediate()
   collectGarbage()
   t.is(query.deref(), undefined)
-  t.true(isCurrent?.())
-})
-
-test('any filter is answered exactly, indexed or not', async (t) => {
-  const items = listingTexts('a', 30).map((text, n) =>
-    listingText({
-      ...JSON.parse(text),
-      offer_resource: { gpu_model: n % 2 ? 'H100' : 'A100', ...(n % 3 ? { region: 'eu' } : {}) },
-    }),
-  )
-  const { read } = await openPulled(t, { items })
-  const both = filtered([MODEL, REGION], ['gpu_model', 'H100'], ['region', 'eu'])
-  const wanted = items.filter((_, n) => n % 2 && n % 3)
-  t.deepEqual(textsOf(await read(both, ALL)), wanted)
-  t.like(await read(both, { count: 4 }), { total: wanted.length, hasMore: true })
+  t.true(isCurrent())
 })
 
 test('a snapshot is indexed by further filters from the next pull on', async (t) => {
@@ -201,6 +187,18 @@ test('periods vary by a tenth', async (t) => {
   }
 })
 
+test('periods: of many sources that start together, one is asked earlier by its share once, and then each period', async (t) => {
+  const { read, pass, fake, clock } = await openPulled(t, {}, { parts: { head: 0.75 } })
+  for (const [n, seconds] of [REFRESH / 4, REFRESH, REFRESH].entries()) {
+    fake.items = listingTexts('a', n + 1)
+    clock.advance((seconds - 1) * 1000)
+    await setImmediate()
+    t.is((await read()).total, n)
+    await pass(1)
+    t.is((await read()).total, n + 1)
+  }
+})
+
 const LARGE = listingTexts('a', 30, { demands: ['x'.repeat(10_000)] })
 
 for (const [kind, what, items, limits] of [
@@ -261,12 +259,6 @@ test('held in part: how many there are is counted also where the first page had 
   t.like(await read(), { part: { state: 'partial', held: 3, of: 40 } })
 })
 
-test('held in part: too_large is the reason also while the part is old', async (t) => {
-  const subject = await openPulled(t, { items: listingTexts('a', 4) }, { maxListings: 3, maxAgeSeconds: 10 })
-  subject.clock.advance(11_000)
-  t.like(await subject.read(), { stale: true, part: { state: 'partial' }, reason: 'too_large' })
-})
-
 test('loading: what has arrived is served, until the first pull has ended', async (t) => {
   const until = Promise.withResolvers<void>()
   const script: Behaviour[] = [
@@ -281,7 +273,7 @@ test('loading: what has arrived is served, until the first pull has ended', asyn
   })
   await eventually('two pages', () => status().listings === 390)
   t.false(isReady())
-  t.is(source.held!.coverage(), 'loading')
+  t.is(source.coverage(), 'loading')
   const part = { state: 'loading', held: 390, of: 450 } as const
   t.like(await read(), { total: 390, stale: false, part })
   t.like(status(), { state: 'loading', part })
@@ -301,9 +293,11 @@ test('loading: where the first pull fails, what has arrived stays, with the reas
 })
 
 test('loading: a first page is served while the pull waits for its turn', async (t) => {
-  const snapshots = { inTurn: () => new Promise<never>(() => {}) }
+  const inTurn: PullerOptions['inTurn'] = (work, turn) =>
+    turn === 'first page' ? work() : new Promise<never>(() => {})
+  const snapshots = { inTurn }
   const { source, status } = await open(t, { items: listingTexts('a', 450) }, { snapshots })
-  await source.held!.prepare(undefined, new AbortController().signal)
+  await source.prepare(undefined, new AbortController().signal)
   t.like(status(), { state: 'loading', part: { held: 200, of: 450 } })
 })
 
@@ -324,8 +318,7 @@ test('loading: a first pull that failed is tried again after the refresh period,
 
 test('only open listings are listed; one that is not held is looked up, and kept while it is fresh', async (t) => {
   const closed = listingText({ listing_id: 'closed', status: 'closed' })
-  const { read, source, fake } = await openPulled(t, { items: [...listingTexts('a', 2), closed] })
-  const { signal } = new AbortController()
+  const { read, fake } = await openPulled(t, { items: [...listingTexts('a', 2), closed] })
   const before = fake.requests.length
   t.deepEqual(idsOf(await read({ listingId: 'a-0001', status: null })), ['a-0001'])
   const all = await read({ status: null })
@@ -333,7 +326,6 @@ test('only open listings are listed; one that is not held is looked up, and kept
   t.deepEqual(all.missing, [{ registry: 'closed', state: 'skipped', reason: 'open_only' }])
   for (const status of ['closed', 'expired'] as const) {
     t.is((await failureOf(t, read({ status }))).reason, 'open_only')
-    t.is((await failureOf(t, source.select!(listingQuery({ status }), signal))).reason, 'open_only')
   }
   t.is(fake.requests.length, before)
   for (let n = 0; n < 2; n++)
@@ -377,8 +369,12 @@ for (const count of [3, 1500])
       if (!isLate) continue
       const requests = fake.requests.length
       held.resolve()
-      await eventually('outdated', () => before.isCurrent?.(clock.now()) === false)
-      t.is((await read({ publisher: address }, ALL)).total, count)
+      await eventually(
+        'placed',
+        async () => (await read({ publisher: address }, ALL)).total,
+        (total) => total === count,
+      )
+      t.false(before.isCurrent?.(clock.now()))
       t.is(fake.requests.length, requests)
       t.deepEqual(textsOf(await read({}, ALL)), textsOf(before))
     }
@@ -392,14 +388,14 @@ test('publishers that are found after a newer pull change nothing of it', async 
     publishers: [[1, address]],
     publisherScript: { kind: 'hold', until: held.promise },
   }
-  const { read, source, clock, ready, fake, pass } = await open(t, fakeOptions, { refreshSeconds: 15 })
+  const { read, state, clock, ready, fake, pass } = await open(t, fakeOptions, { refreshSeconds: 15 })
   await eventually('asked for publishers', () => fake.publisherRequests.length === 1)
   clock.advance(PULL_WAIT_MS)
   await ready
   fake.items = listingTexts('a', 3, { publisher_id: null })
   await pass(15)
   held.resolve()
-  await eventually('a storefront', () => source.storefrontOf?.(address))
+  await eventually('the publisher', () => state.publishers.publishers.size === 1)
   await setImmediate()
   t.is((await read({ publisher: null }, ALL)).listings[0]?.publisher, null)
 })
@@ -449,28 +445,6 @@ test('close ends a pull that runs, which holds nothing more, and no other begins
   refresh()
   await setImmediate()
   t.is(state.stats.calls.made, made)
-})
-
-test('a selection has the facts of a read', async (t) => {
-  const rates = [{ field: 'amount', per: 'hour', value: '5' }]
-  const accepted_escrows = [{ chain_name: 'base', literal_fields: { token: '0xaa' }, rates }]
-  const items = listingTexts('a', 2, { accepted_escrows })
-  const { source, read, fake, pass } = await openPulled(t, { items })
-  const { signal } = new AbortController()
-  const select = (query: Partial<ListingQuery> = {}) => source.select!(listingQuery(query), signal)
-  const before = fake.requests.length
-  const { listings: _, hasMore, isCurrent, ...info } = await read()
-  const selection = await select()
-  t.like(selection, info)
-  t.deepEqual(idsOf({ listings: [...selection.items()] }).sort(), ['a-0000', 'a-0001'])
-  t.deepEqual(selection.offers(null), new Map([['base\n0xaa\nhour', { offers: 2, publishers: 1 }]]))
-  t.true(selection.isCurrent?.())
-  const token = { chain: 'base', address: '0xaa', symbol: 'A', decimals: 0 }
-  t.is((await select({ priceLimit: { tokens: [token], per: 'gpu', max: 1 } })).total, 0)
-  t.is(fake.requests.length, before)
-  fake.script = [{ kind: 'status', status: 401 }]
-  await pass(REFRESH)
-  t.is((await failureOf(t, select())).reason, 'unauthorized')
 })
 
 /** Storage in memory. */
@@ -706,76 +680,76 @@ test('a missing source that was never heard of has no age', async (t) => {
   }
 })
 
-/** What a `Held` reports of its changes, in order. */
-function changesOf(held: Held): string[][] {
+/** Ids whose copies change, turn by turn. */
+function changesOf({ index }: Pick<Subject, 'index'>): string[][] {
   const changes: string[][] = []
-  held.onChange((listingIds) => void changes.push([...listingIds].sort()))
+  index.onTouched((listingIds) => void changes.push([...listingIds].sort()))
   return changes
 }
 
-test('held: copies are found by id, and changes are reported in the turn in which they show', async (t) => {
+test('held: changes are reported in the turn in which they show, and nothing where nothing has changed', async (t) => {
   const [first, ...others] = listingTexts('a', 3)
-  const { source, fake, pass } = await open(t, { items: [first!, ...others] })
-  const held = source.held!
-  t.deepEqual(
-    [[...held.ids()], held.find('a-0000'), held.failure(listingQuery())?.reason],
-    [[], [], 'not_yet_loaded'],
-  )
-  const changes = changesOf(held)
+  const subject = await open(t, { items: [first!, ...others] })
+  const { source, index, fake, pass } = subject
+  t.is(t.throws(() => source.answer(listingQuery()), { instanceOf: SourceError })?.reason, 'not_yet_loaded')
+  t.is(source.rows(), null)
+  const changes = changesOf(subject)
   await pass(0)
-  t.deepEqual(changes, [['a-0000', 'a-0001', 'a-0002']])
-  t.deepEqual(
-    held.find('a-0001').map(({ key, item }) => [key, Buffer.from(item.bytes).toString()]),
-    [['a-0001', others[0]]],
-  )
-  t.is(held.failure(listingQuery()), null)
+  t.deepEqual([...new Set(changes.flat())].sort(), ['a-0000', 'a-0001', 'a-0002'])
+  t.is(Buffer.from(index.get(source.rows()!, 'a-0001')!.bytes).toString(), others[0]!)
+  changes.length = 0
   const reported = Promise.withResolvers<unknown>()
-  held.onChange(() => reported.resolve([held.find('a-0000').length, held.find('new').length]))
+  index.onTouched(() => reported.resolve([index.copiesOf('a-0000').length, index.copiesOf('new').length]))
   fake.items = [...others, listingText({ listing_id: 'new' })]
   await pass(REFRESH)
-  t.deepEqual(await reported.promise, [0, 1])
-  t.deepEqual(changes.at(-1), ['a-0000', 'new'])
+  await reported.promise
+  t.deepEqual([index.copiesOf('a-0000').length, index.copiesOf('new').length], [0, 1])
+  t.deepEqual(changes.flat().sort(), ['a-0000', 'new'])
   await pass(REFRESH)
-  t.is(changes.length, 2, 'nothing has changed')
+  t.is(changes.flat().length, 2, 'nothing has changed')
 })
 
-test('held: nothing is found while the upstream refuses our key', async (t) => {
+test('held: nothing is shown while the upstream refuses our key', async (t) => {
   const { source, fake, pass } = await openPulled(t, { items: listingTexts('a', 2) })
-  const held = source.held!
-  const changes = changesOf(held)
+  const changes: string[] = []
+  source.follow(({ kind }) => void changes.push(kind))
+  const refusal = () => {
+    try {
+      return source.answer(listingQuery()) && null
+    } catch (error) {
+      return error instanceof SourceError ? error.reason : error
+    }
+  }
+  t.is(refusal(), null)
   fake.script = [{ kind: 'status', status: 401 }]
   await pass(REFRESH)
-  t.deepEqual(
-    [[...held.ids()], held.find('a-0000'), held.failure(listingQuery())?.reason],
-    [[], [], 'unauthorized'],
-  )
+  t.is(refusal(), 'unauthorized')
+  t.is(source.coverage(), 'none')
   fake.script = DOWN
   await pass(REFRESH)
-  t.deepEqual([...held.ids()], [], 'another failure takes nothing back')
+  t.is(refusal(), 'unauthorized', 'another failure takes nothing back')
   fake.script = SERVE
   await eventually('back', async () => {
     await pass(REFRESH * 10)
-    return held.find('a-0000').length > 0
+    return refusal() === null
   })
-  t.deepEqual(changes, [
-    ['a-0000', 'a-0001'],
-    ['a-0000', 'a-0001'],
-  ])
+  t.deepEqual(
+    changes.filter((kind) => kind === 'shown' || kind === 'hidden'),
+    ['hidden', 'shown'],
+  )
 })
 
 test('held: of several items of one listing at a gateway the last one counts', async (t) => {
   const items = [behind('1', 'a'), behind('1', 'b'), behind('1', 'c').replace('storefront.ex', 'other.ex')]
-  const { source, read } = await openPulled(t, { items, kind: 'gateway' })
-  const copies = source.held!.find('1')
-  t.deepEqual(copies.map(({ item }) => item.origin?.registry).sort(), ['b', 'c'])
+  const { index, read } = await openPulled(t, { items, kind: 'gateway' })
+  t.deepEqual(
+    index
+      .copiesOf('1')
+      .map(({ origin }) => origin?.registry)
+      .sort(),
+    ['b', 'c'],
+  )
   t.is((await read()).total, 2)
-})
-
-test('held: one listing of a gateway is answered from memory where it may not be asked', async (t) => {
-  const { read, fake } = await openPulled(t, { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' })
-  const before = fake.requests.length
-  t.deepEqual(idsOf(await read({ listingId: '2', status: null, caching: 'only-if-cached' })), ['2'])
-  t.is(fake.requests.length, before)
 })
 
 test('one listing: a gateway chooses the copy, and a closed one that it shows removes none of its pages', async (t) => {
@@ -924,8 +898,8 @@ test('one listing: the upstream is asked where the data in memory are older than
 
 test('one listing: a copy that its upstream has no more, or has closed, leaves the memory', async (t) => {
   for (const left of [[], listingTexts('b', 1, { status: 'closed' })]) {
-    const { ask, fake, items, read, source } = await openOld(t)
-    const changes = changesOf(source.held!)
+    const { ask, fake, items, read, ...subject } = await openOld(t)
+    const changes = changesOf(subject)
     fake.items = [...items.slice(0, 2), ...left]
     t.is((await ask()).listings.length, left.length)
     t.deepEqual(changes, [['b-0000']])
@@ -960,7 +934,7 @@ test('no-cache: what is new is shown at once, for one request a second that all 
   fake.items = [...items, ...listingTexts('b', 1)]
   clock.advance(1000)
   const refreshed = async () => {
-    await source.held!.prepare('no-cache', new AbortController().signal)
+    await source.prepare('no-cache', new AbortController().signal)
     return (await read({ caching: 'no-cache' })).total
   }
   t.deepEqual(await Promise.all([1, 2, 3].map(refreshed)), [3, 3, 3])
@@ -974,7 +948,7 @@ test('no-cache: what is in memory answers when the time of the query is over', a
   clock.advance(1000)
   const before = fake.requests.length
   const caller = new AbortController()
-  const refreshed = source.held!.prepare('no-cache', caller.signal)
+  const refreshed = source.prepare('no-cache', caller.signal)
   await fake.requested(before + 1)
   caller.abort(new Error('time is over'))
   await refreshed

@@ -84,26 +84,6 @@ test.serial('board: price order is that of all matches, per GPU, with disjoint p
   t.deepEqual(page.faults, [])
 })
 
-test.serial('board: prices by model are drawn per GPU, and a model narrows', async (t) => {
-  const fake = await startFake(t, { items: offers })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
-  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  const row = page.locator('.prices').getByRole('row', { name: /^T4/ })
-  await row.waitFor()
-  t.deepEqual(
-    await row
-      .getByRole('cell')
-      .allTextContents()
-      .then((cells) => cells.slice(0, 4)),
-    ['115', '1.71', '2.85', '3.99'],
-  )
-  t.true((await page.locator('.axis text').allTextContents()).includes('2'))
-  await row.getByRole('link').click()
-  await waitForCount(page, '115 listings')
-  t.is(new URL(page.url()).search, '?gpu=T4&sort=price&price_token=USDC')
-  t.deepEqual(page.faults, [])
-})
-
 test.serial(
   'board: listings begin in the upper half of a screen, and their unit is in the head',
   async (t) => {

@@ -1,9 +1,11 @@
 import test from 'ava'
 import type { ListingRecord } from '../../../../src/domain/listing.ts'
 import { parseCriteria } from '../../../../src/filter-spec/parameters.ts'
-import type { IndexConditions } from '../../../../src/listing-index/listing-index.ts'
+import { CopyIndex } from '../../../../src/listing-index/copy-index.ts'
+import type { CopyConditions } from '../../../../src/listing-index/copy-matches.ts'
 import { SegmentLoad, type SegmentLoadOptions } from '../../../../src/registry/load/segment-load.ts'
 import { Projection } from '../../../../src/registry/projection.ts'
+import { NAME, OneSource } from '../../../helpers/one-source.ts'
 import { packed } from '../../../helpers/packed.ts'
 import { VOCABULARY } from '../../../helpers/vocabulary.ts'
 import { filterOn } from '../../listing-index/model.ts'
@@ -28,7 +30,7 @@ const recordOf = (n: number): ListingRecord => ({
 })
 
 function projectionWithPublishers(): Projection {
-  const projection = new Projection(FILTERS, VOCABULARY)
+  const projection = new Projection(new CopyIndex(FILTERS), NAME, VOCABULARY)
   for (let id = 1; id <= PUBLISHERS; id++) {
     const storefrontUrl = id === 1 ? null : `https://seller-${id}.example/`
     const identity = { publisherId: id, scheme: 'eip191', identifier: `0x${id}` }
@@ -65,9 +67,9 @@ function putOneByOne(listings: number): Projection {
   return projection
 }
 
-const rowsOf = ({ listings }: Projection, asked?: IndexConditions): string[] =>
+const rowsOf = (projection: Projection, asked?: CopyConditions): string[] =>
   Array.from(
-    listings.entries(asked),
+    OneSource.of(projection).entries(asked),
     ({ bytes, ...entry }) => `${JSON.stringify(entry)} ${Buffer.from(bytes).toString()}`,
   )
 
@@ -80,7 +82,7 @@ test.serial(
     const all = [threaded, local, put]
     const rows = rowsOf(put).join('\n')
     for (const projection of all) {
-      t.is(projection.listings.size, LISTINGS)
+      t.is(projection.size, LISTINGS)
       if (projection !== put) t.true(rowsOf(projection).join('\n') === rows)
 
       projection.apply({ kind: 'listing_removed', listingId: 'listing-40000' })
@@ -88,7 +90,7 @@ test.serial(
       projection.apply({ kind: 'listing', record: recordOf(LISTINGS) })
     }
     const [n, s] = FILTERS
-    const criteria: IndexConditions['criteria'] = [
+    const criteria: CopyConditions['criteria'] = [
       {
         filter: n!,
         onMissing: 'fail',
@@ -97,7 +99,7 @@ test.serial(
       { filter: s!, onMissing: 'fail', test: { op: 'in', values: new Set(['é12', 'e13', 'e15', 'é99']) } },
     ]
     for (const status of ['open', 'closed', 'expired', null] as const) {
-      const asked = { status, publisherId: null, criteria }
+      const asked = { status, criteria }
       const expected = rowsOf(put, asked)
       t.true(expected.length > 0 || status === 'expired')
       for (const projection of [threaded, local])
@@ -106,9 +108,9 @@ test.serial(
     const derived = parseCriteria({ filters: new Map(DERIVED.map((one) => [one.name, one])) }, [
       ['gpu', 'A100'],
     ])
-    for (const { listings } of all)
+    for (const projection of all)
       t.is(
-        listings.query({ status: null, publisherId: null, criteria: derived, limit: 1 }).total,
+        OneSource.of(projection).matches({ status: null, criteria: derived }).total,
         Math.floor(LISTINGS / 7) + 1,
       )
   },
@@ -120,7 +122,7 @@ test.serial('a load for which no thread starts builds the segments itself', asyn
   const onFault = (cause: unknown) => faults.push(cause)
   const file = new URL('file:///nowhere/worker.ts')
   const [alone, unable] = await Promise.all([loadedBy(0, LISTINGS), loadedBy(2, LISTINGS, { file, onFault })])
-  t.is(unable.listings.size, LISTINGS)
+  t.is(unable.size, LISTINGS)
   t.true(rowsOf(unable).join('\n') === rowsOf(alone).join('\n'))
   t.true(faults.length >= 1 && faults.length <= 4, `${faults.length} threads`)
 })

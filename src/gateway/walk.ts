@@ -1,0 +1,41 @@
+import type { PriceKey } from '../domain/price/price-key.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import type { Copy } from '../listing-index/copy.ts'
+import { type CopyMatches, placeOf } from '../listing-index/copy-matches.ts'
+import { nameIn } from './asked.ts'
+import type { Comparison } from './by-price/item-price.ts'
+import type { PriceBounds } from './by-price/price-bounds.ts'
+import type { NewestPoint, ResumePoint } from './cursor.ts'
+import type { Asked } from './sources.ts'
+
+/** The order of an answer, over all matches as they are in each turn. */
+export type Walk = {
+  /** At most `count` behind that point, or else behind the first `skip`. To be read in one turn. */
+  take: (from: ResumePoint | null, skip: number, count: number) => readonly Visit[]
+  /** Where it goes on behind a copy. */
+  pointAfter: (visit: Visit) => ResumePoint
+  /** Which price of an item is shown; absent: the one that leads. */
+  comparison?: Comparison | undefined
+  /** That mark outliers. */
+  bounds: PriceBounds
+}
+
+/** `price`: where the copy is in an order by price. */
+export type Visit = { copy: Copy; price?: { part: number; group: number; key: PriceKey } }
+
+/** Newest first. Dates of the future come last: at a gateway a source could take the first place by them. */
+export function newestFirst(
+  asked: Asked,
+  matches: CopyMatches,
+  { cap, bounds }: { cap: Micros | undefined; bounds: PriceBounds },
+): Walk {
+  return {
+    bounds,
+    take: (from, offset, limit) => {
+      const point = from as NewestPoint | null
+      const page = point === null ? { offset, cap } : { after: point.after, cap: point.cap }
+      return matches.page({ limit, ...page }).map((copy) => ({ copy }))
+    },
+    pointAfter: ({ copy }) => ({ after: placeOf(copy, nameIn(asked, copy)), cap }),
+  }
+}

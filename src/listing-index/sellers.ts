@@ -1,0 +1,153 @@
+import { type ListingIdentity, sellerKey } from '../domain/listing-identity.ts'
+
+export type Seller = Readonly<Pick<ListingIdentity, 'publisher' | 'aliases' | 'storefrontUrl'>>
+
+type Entry = { seller: Seller; name: string | null; rows: Map<number, number> }
+
+/** Sellers without rows. */
+const MAX_IDLE = 1000
+const UNKNOWN: Seller = { publisher: null, storefrontUrl: null }
+
+/**
+ * The sellers of all rows, by number. Publishers of the own Registry keep the ids of its store, which are positive; others
+ * have negative numbers, as long as they have rows. A seller is an address at a storefront.
+ */
+export class Sellers {
+  readonly #entries = new Map<number, Entry>()
+  readonly #numbers = new Map<string, number>()
+  readonly #byAddress = new Map<string, Set<number>>()
+  /** Without an address, by lane. */
+  readonly #unknown = new Map<number, Set<number>>()
+  #idle: Set<number> = new Set()
+  #idleBefore: Set<number> = new Set()
+  #last = 0
+
+  /**
+   * The number of an upstream's seller.
+   * @param unknownAs what keeps sellers without a known address apart, such as the source and its `publisher_id`
+   */
+  numberOf({ publisher, aliases, storefrontUrl }: Seller, unknownAs: string): number {
+    const seller = { publisher, aliases, storefrontUrl }
+    const name = `${textOf(seller)}${publisher === null ? unknownAs : ''}`
+    const known = this.#numbers.get(name)
+    if (known !== undefined) {
+      this.#idle.delete(known)
+      this.#idleBefore.delete(known)
+      return known
+    }
+    const number = --this.#last
+    this.#numbers.set(name, number)
+    this.#set(number, { seller, name, rows: new Map() })
+    return number
+  }
+
+  of(number: number): Seller {
+    return this.#entries.get(number)?.seller ?? UNKNOWN
+  }
+
+  /** Whether that is what is known of the seller. */
+  isKnown(number: number, seller: Seller): boolean {
+    return textOf(this.of(number)) === textOf(seller)
+  }
+
+  /** Numbers of sellers that have, or had, that address. */
+  numbersOf(address: string): ReadonlySet<number> {
+    return this.#byAddress.get(address) ?? NO_NUMBERS
+  }
+
+  /** Each with the lanes of its rows. */
+  *all(): Generator<readonly [number: number, seller: Seller, lanes: readonly number[]]> {
+    for (const [number, { seller, rows }] of this.#entries) yield [number, seller, [...rows.keys()]]
+  }
+
+  /** Those with rows of the lane whose address is not known. */
+  *unknownIn(lane: number): Generator<Seller> {
+    for (const number of this.#unknown.get(lane) ?? []) yield this.of(number)
+  }
+
+  /** Equal for sellers that are one, as of `sellerKey`. */
+  personOf(number: number): string {
+    return sellerKey(this.of(number)) ?? `${number}`
+  }
+
+  /** The sellers with that address, each with the lanes of its rows. */
+  *rowsOf(address: string): Generator<{ lane: number; number: number }> {
+    for (const number of this.numbersOf(address))
+      for (const lane of this.lanesOf(number)) yield { lane, number }
+  }
+
+  /** Of its rows. */
+  lanesOf(number: number): Iterable<number> {
+    return this.#entries.get(number)?.rows.keys() ?? []
+  }
+
+  /** What is known of the seller from now on. */
+  learn(number: number, seller: Seller): void {
+    const before = this.#entries.get(number)
+    if (before !== undefined) this.#forgetAddress(number, before.seller)
+    this.#set(number, { name: null, rows: new Map(), ...before, seller })
+  }
+
+  /** Counts rows. An upstream's seller without rows is forgotten after many others have lost theirs. */
+  count(number: number, lane: number, change: 1 | -1): void {
+    const entry = this.#entries.get(number) ?? {
+      seller: UNKNOWN,
+      name: null,
+      rows: new Map<number, number>(),
+    }
+    this.#entries.set(number, entry)
+    const count = (entry.rows.get(lane) ?? 0) + change
+    if (count > 0) entry.rows.set(lane, count)
+    else entry.rows.delete(lane)
+    if (entry.seller.publisher === null) this.#noteUnknown(number, lane, count > 0)
+    if (number < 0 && entry.rows.size === 0) this.#setIdle(number)
+  }
+
+  /** A row that is replaced has a seller without rows for a moment, as one that is still to come. */
+  #setIdle(number: number): void {
+    this.#idle.add(number)
+    if (this.#idle.size < MAX_IDLE) return
+    for (const one of this.#idleBefore) if (this.#entries.get(one)?.rows.size === 0) this.#forget(one)
+    this.#idleBefore = this.#idle
+    this.#idle = new Set()
+  }
+
+  #forget(number: number): void {
+    const { seller, name } = this.#entries.get(number)!
+    this.#entries.delete(number)
+    this.#forgetAddress(number, seller)
+    if (name !== null) this.#numbers.delete(name)
+  }
+
+  #set(number: number, entry: Entry): void {
+    this.#entries.set(number, entry)
+    if (entry.seller.publisher === null)
+      for (const lane of entry.rows.keys()) this.#noteUnknown(number, lane, true)
+    for (const address of addressesOf(entry.seller))
+      this.#byAddress.set(address, (this.#byAddress.get(address) ?? new Set()).add(number))
+  }
+
+  #forgetAddress(number: number, seller: Seller): void {
+    if (seller.publisher === null)
+      for (const lane of this.lanesOf(number)) this.#noteUnknown(number, lane, false)
+    for (const address of addressesOf(seller)) {
+      const numbers = this.#byAddress.get(address)
+      numbers?.delete(number)
+      if (numbers?.size === 0) this.#byAddress.delete(address)
+    }
+  }
+
+  #noteUnknown(number: number, lane: number, hasRows: boolean): void {
+    const numbers = this.#unknown.get(lane) ?? new Set()
+    if (hasRows) this.#unknown.set(lane, numbers.add(number))
+    else if (numbers.delete(number) && numbers.size === 0) this.#unknown.delete(lane)
+  }
+}
+
+const textOf = ({ publisher, aliases = [], storefrontUrl }: Seller): string =>
+  JSON.stringify([publisher, storefrontUrl, ...aliases])
+
+const addressesOf = ({ publisher, aliases = [] }: Seller): readonly string[] =>
+  publisher === null ? [] : [publisher, ...aliases]
+
+const NO_NUMBERS: ReadonlySet<number> = new Set()
