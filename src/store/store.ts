@@ -117,7 +117,9 @@ export class Store {
   hasUse(key: UseKey, writer?: PublisherIdentity): Promise<boolean> {
     return this.#call('read', async () => {
       const { operation, listingId } = key
-      const places = writer
+      // A write that waits for others is read with them.
+      const readsAlong = writer !== undefined && this.#writer.isIdle
+      const places = readsAlong
         ? this.#placesOf(operation, { identity: writer, listingId, use: key })
         : guard.placesOf(operation, listingId, key)
       return guard.hasUse(key, (await this.rows.get(places)).rows)

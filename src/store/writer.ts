@@ -92,6 +92,10 @@ export class Writer {
     })
   }
 
+  get isIdle(): boolean {
+    return this.#running === null
+  }
+
   async drained(): Promise<void> {
     await this.#running
   }

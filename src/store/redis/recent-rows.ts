@@ -20,12 +20,12 @@ export class RecentRows {
     return { rows: places.map((place) => this.#rows.get(place)!), now, end: this.#end, isEarlier: true }
   }
 
-  read(names: readonly Pick<Row, 'space' | 'key'>[], { rows, now, end }: Moment): void {
+  read(places: readonly Place[], { rows, now, end }: Moment): void {
     if (end !== this.#end || this.#rows.size > MAX_ROWS) this.forget()
     this.#end = end
     this.#now = now
     this.#readAt = performance.now()
-    for (const [n, { space, key }] of names.entries()) this.#rows.set(placeOf(space, key), rows[n]!)
+    for (const [n, place] of places.entries()) this.#rows.set(place, rows[n]!)
   }
 
   /** Nothing else was committed since `end`. */

@@ -53,7 +53,7 @@ export class RedisRows implements Rows {
     const earlier = isForCommit ? this.#recent.get(places) : null
     if (earlier !== null) return earlier
     const names = places.map(readPlace)
-    return this.#moment(names, await this.#session.call('get', asked(names), lastOf(names)))
+    return this.#moment(places, names, await this.#session.call('get', asked(names), lastOf(names)))
   }
 
   async commit(end: Micros, puts: readonly Put[], places: readonly Place[] = []): Promise<Moment | null> {
@@ -73,7 +73,7 @@ export class RedisRows implements Rows {
     ]
     try {
       const answer = await this.#session.call('commit', commit, lastOf([...names, ...puts]))
-      if (answer !== null) return this.#moment(names, answer)
+      if (answer !== null) return this.#moment(places, names, answer)
       this.#recent.committed(end, puts)
       return null
     } catch (cause) {
@@ -82,11 +82,11 @@ export class RedisRows implements Rows {
     }
   }
 
-  #moment(names: readonly Name[], answer: unknown): Moment {
+  #moment(places: readonly Place[], names: readonly Name[], answer: unknown): Moment {
     const [now, end, ...texts] = answer as [string, string, ...(string | null)[]]
     const rows = names.map(({ space, key }, n) => (texts[n] ? rowFrom(space, key, texts[n]) : null))
     const moment = { rows, now: Number(now), end: Number(end) }
-    this.#recent.read(names, moment)
+    this.#recent.read(places, moment)
     return moment
   }
 

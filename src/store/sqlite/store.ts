@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Emitter } from '../../domain/emitter.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
 import {
@@ -7,6 +7,7 @@ import {
   type Moment,
   type Place,
   type Put,
+  type Row,
   type Rows,
   type RowsRead,
   readPlace,
@@ -16,9 +17,6 @@ import {
 import { Store, type StoreOptions } from '../store.ts'
 import { BUSY, MEMORY, openDatabase, primaryCode, readDatabase, sqliteFailure } from './database.ts'
 import { FileGuard } from './database-file.ts'
-import { RowTable } from './row-table.ts'
-
-export type SqliteOptions = StoreOptions & { now?: () => Micros }
 
 const POLL_INTERVAL_MS = 200
 /** On top of `BUSY_TIMEOUT_MS` at each try: about 5 s in all. */
@@ -28,32 +26,45 @@ const BUSY_TRIES = 50
 const PROBE_BYTES = 128 * 1024
 
 /** @throws ConfigError for a file that cannot be used, with what to do */
-export function openSqliteStore(path: string, options: SqliteOptions = {}): Store {
+export function openSqliteStore(path: string, options: StoreOptions = {}): Store {
   const database = openDatabase(path)
   const guard = path === MEMORY ? null : new FileGuard(database, path)
-  return new Store(new SqliteRows(database, guard, options.now), options)
+  return new Store(new SqliteRows(database, guard), options)
 }
 
 /** Opens a store to be read only. @throws ConfigError for a file that is missing, damaged or not a store */
 export const readSqliteRows = (path: string): Rows => new SqliteRows(readDatabase(path), null)
 
+const COLUMNS = 'key, value, created_at, at'
+const GET = `SELECT ${COLUMNS} FROM row WHERE space = ? AND key = ?`
+const AFTER = `SELECT ${COLUMNS} FROM row WHERE space = ? AND at > ? ORDER BY at LIMIT ?`
+const NEWEST = `SELECT ${COLUMNS} FROM row WHERE space = ? ORDER BY at DESC LIMIT ?`
+const BYTES = 'SELECT octet_length(key) + octet_length(value) FROM row WHERE space = ? AND key = ?'
+const PUT = `INSERT INTO row (space, key, value, created_at, at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, created_at = excluded.created_at, at = excluded.at`
+const REMOVE = 'DELETE FROM row WHERE space = ? AND key = ?'
+/** Space of the table's own rows. */
+const OWN = ''
+
+type Columns = [key: string, value: string, createdAt: Micros, at: Micros]
+
+/** When the table began, the time of the latest commit, and the size of each space. It is a row, and that row's times. */
+type State = { begun: Micros; end: Micros; sizes: Partial<Record<Space, { rows: number; bytes: number }>> }
+
 export class SqliteRows implements Rows {
   readonly #database: DatabaseSync
   readonly #guard: FileGuard | null
-  readonly #table: RowTable
-  readonly #now: () => Micros
+  readonly #prepared = new Map<string, StatementSync>()
   readonly #changes = new Emitter<ReadonlySet<Space>>()
   #hasFailed = false
   #poll: NodeJS.Timeout | undefined
   /** Read when the store opens, so that no change before listening is missed. */
   #seenVersion: number
 
-  constructor(database: DatabaseSync, guard: FileGuard | null, now: () => Micros = nowMicros) {
+  constructor(database: DatabaseSync, guard: FileGuard | null) {
     this.#database = database
     this.#guard = guard
-    this.#table = new RowTable(database)
-    this.#now = now
-    this.#seenVersion = this.#table.dataVersion()
+    this.#seenVersion = this.#dataVersion()
   }
 
   async get(places: readonly Place[]): Promise<Moment> {
@@ -61,19 +72,19 @@ export class SqliteRows implements Rows {
   }
 
   #moment(places: readonly Place[]): Moment {
-    const { end } = this.#table.state()
+    const { end } = this.#state()
     const rows = places.map((place) => {
       const { space, key } = readPlace(place)
-      return this.#table.get(space, key)
+      return this.#one(space, key)
     })
-    return { rows, now: Math.max(this.#now(), end + 1), end }
+    return { rows, now: Math.max(nowMicros(), end + 1), end }
   }
 
   async commit(end: Micros, puts: readonly Put[], places: readonly Place[] = []): Promise<Moment | null> {
     const later = await this.#write(() => {
-      const state = this.#table.state()
+      const state = this.#state()
       if (state.end !== end) return this.#moment(places)
-      this.#table.put(puts, state)
+      this.#put(puts, state)
       return null
     })
     const spaces = new Set(puts.map(({ space }) => space))
@@ -83,9 +94,9 @@ export class SqliteRows implements Rows {
 
   async after(spaces: readonly Space[], at: Micros | null, limit: number): Promise<RowsRead> {
     return this.#read(() => {
-      const { begun, end, sizes } = this.#table.state()
+      const { begun, end, sizes } = this.#state()
       const read = spaces.map((space) => {
-        const rows = this.#table.after(space, at, limit)
+        const rows = this.#newer(space, at, limit)
         return { rows, hasMore: at !== null && rows.length === limit }
       })
       return {
@@ -94,7 +105,7 @@ export class SqliteRows implements Rows {
         isKnown: at === null || at === 0 || (at >= begun && at <= end),
         sizes: spaces.map((space) => ({
           ...(sizes[space] ?? { rows: 0, bytes: 0 }),
-          newest: this.#table.after(space, null, 1)[0]?.at ?? 0,
+          newest: this.#newer(space, null, 1)[0]?.at ?? 0,
         })),
       }
     })
@@ -112,7 +123,8 @@ export class SqliteRows implements Rows {
   /** Writes a row. After a failure the row has `PROBE_BYTES`. */
   async ping(): Promise<void> {
     const size = this.#hasFailed ? PROBE_BYTES : 0
-    await this.#write(() => this.#table.probe(size))
+    // An empty transaction succeeds on a full disk.
+    await this.#write(() => this.#prepare(PUT).run(OWN, 'ping', '0'.repeat(size), 0, 0))
     this.#hasFailed = false
   }
 
@@ -130,7 +142,7 @@ export class SqliteRows implements Rows {
         this.#guard?.check()
         this.#begin('BEGIN IMMEDIATE')
         const result = write()
-        this.#table.prepare('COMMIT').run()
+        this.#prepare('COMMIT').run()
         return result
       } catch (error) {
         this.#rollback()
@@ -156,14 +168,14 @@ export class SqliteRows implements Rows {
   }
 
   #begin(statement: 'BEGIN' | 'BEGIN IMMEDIATE'): void {
-    if (this.#database.isTransaction) this.#table.prepare('ROLLBACK').run()
-    this.#table.prepare(statement).run()
+    if (this.#database.isTransaction) this.#prepare('ROLLBACK').run()
+    this.#prepare(statement).run()
   }
 
   /** SQLite ends a transaction itself after some failures, such as a full disk. */
   #rollback(): void {
     try {
-      if (this.#database.isOpen && this.#database.isTransaction) this.#table.prepare('ROLLBACK').run()
+      if (this.#database.isOpen && this.#database.isTransaction) this.#prepare('ROLLBACK').run()
     } catch {
       // The next `#begin` tries again, and its caller gets the failure.
     }
@@ -172,7 +184,7 @@ export class SqliteRows implements Rows {
   /** A failed poll notifies as well: the listeners read, and report a lasting failure. */
   #pollOthers(): void {
     try {
-      const version = this.#table.dataVersion()
+      const version = this.#dataVersion()
       if (version === this.#seenVersion) return
       this.#seenVersion = version
     } catch {}
@@ -183,4 +195,68 @@ export class SqliteRows implements Rows {
     clearInterval(this.#poll)
     this.#poll = undefined
   }
+
+  #one(space: Space, key: string): Row | null {
+    const columns = this.#prepare(GET).get(space, key) as Columns | undefined
+    return columns === undefined ? null : rowOf(space, columns)
+  }
+
+  #newer(space: Space, at: Micros | null, limit: number): Row[] {
+    const found =
+      at === null ? this.#prepare(NEWEST).all(space, limit) : this.#prepare(AFTER).all(space, at, limit)
+    const rows = (found as unknown as Columns[]).map((columns) => rowOf(space, columns))
+    return at === null ? rows.reverse() : rows
+  }
+
+  #state(): State {
+    const columns = this.#prepare(GET).get(OWN, 'state') as Columns | undefined
+    if (columns === undefined) return { begun: 0, end: 0, sizes: {} }
+    const [, sizes, begun, end] = columns
+    return { begun, end, sizes: JSON.parse(sizes) }
+  }
+
+  #put(puts: readonly Put[], { begun, sizes }: State): void {
+    for (const { space, key, value, createdAt, at } of puts) {
+      const before = this.#prepare(BYTES).get(space, key) as [number] | undefined
+      sizes[space] ??= { rows: 0, bytes: 0 }
+      sizes[space].rows += Number(value !== null) - Number(before !== undefined)
+      sizes[space].bytes -= before?.[0] ?? 0
+      if (value === null) this.#prepare(REMOVE).run(space, key)
+      else {
+        sizes[space].bytes += Buffer.byteLength(key) + Buffer.byteLength(value)
+        this.#prepare(PUT).run(space, key, value, createdAt, at)
+      }
+    }
+    const times = puts.map(({ at }) => at)
+    this.#prepare(PUT).run(
+      OWN,
+      'state',
+      JSON.stringify(sizes),
+      begun || Math.min(...times),
+      Math.max(...times),
+    )
+  }
+
+  /** Rows are arrays: for each object SQLite would name its members again. */
+  #prepare(text: string): StatementSync {
+    let statement = this.#prepared.get(text)
+    if (statement === undefined) {
+      statement = this.#database.prepare(text)
+      statement.setReturnArrays(true)
+      this.#prepared.set(text, statement)
+    }
+    return statement
+  }
+
+  #dataVersion(): number {
+    return (this.#prepare('PRAGMA data_version').get() as unknown as [number])[0]
+  }
 }
+
+const rowOf = (space: Space, [key, value, createdAt, at]: Columns): Row => ({
+  space,
+  key,
+  value,
+  createdAt,
+  at,
+})

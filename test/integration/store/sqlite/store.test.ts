@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import type { PublisherIdentity } from '../../../../src/domain/publisher.ts'
-import { openSqliteStore, type SqliteOptions } from '../../../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
+import type { StoreOptions } from '../../../../src/store/store.ts'
 import { temporaryFolder } from '../../../helpers/run-cli.ts'
 import { type OpenStore, published, publishOf } from '../../../helpers/store/subject.ts'
 import { frozenContract } from '../contract/frozen.ts'
@@ -19,7 +20,7 @@ const openFile: OpenStore = async (t, options) => {
   return { store: opened(t, path, options), another: async () => opened(t, path, options) }
 }
 
-function opened(t: ExecutionContext, path: string, options?: SqliteOptions) {
+function opened(t: ExecutionContext, path: string, options?: StoreOptions) {
   const store = openSqliteStore(path, options)
   t.teardown(() => store.close())
   return store
