@@ -15,7 +15,7 @@ export type SegmentSizes = {
 }
 
 /** So many segments of similar size are merged. */
-const FAN_IN = 4
+const FAN_IN = 8
 
 /** A wasteful segment, or several of similar size that fit one. */
 export function segmentsToMerge(segments: readonly Segment[], sizes: SegmentSizes): Segment[] | null {

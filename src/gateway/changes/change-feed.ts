@@ -248,12 +248,12 @@ export class ChangeFeed {
     const { name } = source
     const since = this.#away.get(name) ?? this.log.end
     this.#away.delete(name)
-    const listingIds = new Set(Iterator.from(this.log.after(since)).map((entry) => entry.listingId))
-    for (const listingId of this.#idsOf(source))
-      if (this.#othersWith(listingId, name).length > 0) listingIds.add(listingId)
+    const listingIds = this.#idsOf(source)
+    const changed = this.log.changedAfter(since, listingIds)
     for (const listingId of listingIds)
-      for (const [key, { publisher, state }] of this.#statesOf(source, listingId))
-        this.#enqueue({ source: name, key, listingId, publisher, state })
+      if (changed.has(listingId) || this.#othersWith(listingId, name).length > 0)
+        for (const [key, { publisher, state }] of this.#statesOf(source, listingId))
+          this.#enqueue({ source: name, key, listingId, publisher, state })
   }
 
   /**

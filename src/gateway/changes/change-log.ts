@@ -83,6 +83,17 @@ export class ChangeLog {
     }
   }
 
+  /** Those of the listings of which an entry is behind the position. */
+  changedAfter(position: number, listingIds: ReadonlySet<string>): Set<string> {
+    const changed = new Set<string>()
+    const entries = this.#entries
+    for (let n = this.#indexAfter(position); n < entries.length; n++) {
+      const { listingId } = entries[n]!
+      if (listingIds.has(listingId)) changed.add(listingId)
+    }
+    return changed
+  }
+
   #isLatest(entry: FeedEntry): boolean {
     return this.#latest.get(nameOf(entry)) === entry
   }
