@@ -54,8 +54,11 @@ export function capAt(ms: number): Micros {
 /** All listings, the newest ones (at least so many), or what is not known. */
 export type Holding = 'whole' | 'unknown' | number
 
-/** How long a gateway behind another one may have had what it sent: the age of what is followed counts from the stream. */
-const INNER_AGE_MS = 15_000 * 1.1 + 60_000
+/**
+ * How long a gateway behind another one may have had what it sent: the age of what is followed counts from the stream, and whole pulls
+ * that find nothing come up to five times less often.
+ */
+const INNER_AGE_MS = 15_000 * 1.1 + 5 * 60_000 * 1.1
 
 export function windowOf(
   answers: readonly Completeness[],
