@@ -1,11 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
 import test from 'ava'
 import { ConfigError } from '../../../src/errors.ts'
 import { startRegistry } from '../../helpers/registry.ts'
@@ -32,6 +33,18 @@ test('process: an invalid configuration ends the start with 78, one line a probl
     "entrepot: PORT: expected a port number from 0 to 65535, got 'http'",
     `entrepot: ${file}:2: gateway.budget: unknown setting; did you mean budget_ms?`,
   ])
+})
+
+test('process: a store of an older version ends the start with 78, its path and what to do', async (t) => {
+  const store = join(temporaryFolder(t), 'entrepot.db')
+  writeFileSync(store, gunzipSync(readFileSync('test/fixtures/stores/0.4.0.db.gz')))
+  const { code, stdout, stderr } = await entrepot(SERVE, { STORE_URL: `sqlite:${store}`, PORT: '0' })
+  t.is(code, 78)
+  t.is(stdout, '')
+  const [line, ...others] = stderr.trim().split('\n')
+  t.deepEqual(others, [])
+  t.true(line?.startsWith(`entrepot: STORE_URL: ${store} was written by an older entrepot`), line)
+  t.regex(line!, /name a new file, and let sellers run `entrepot sync`$/)
 })
 
 test('process: takes .env and gateway.toml of its folder, and says what it uses and what is doubtful', async (t) => {
