@@ -118,11 +118,11 @@ function specSource({ source, spec }: Upstream): SpecSource {
     name,
     kind: isGateway ? 'gateway' : 'registry',
     priority,
-    spec: () => {
-      void spec.load()
-      return spec.current
-    },
+    spec: () => spec.current,
     failure: () => spec.failure,
-    load: () => (isLoaded ? null : spec.loaded),
+    load: () => {
+      void spec.load()
+      return isLoaded ? null : spec.loaded
+    },
   }
 }

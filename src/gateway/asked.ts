@@ -70,7 +70,7 @@ export function askNow(settings: MarketSettings, query: ListingQuery, request: A
 }
 
 /** What the sources of a question say. It depends on few parts of the question. */
-type Answered = Pick<Asked, 'answers' | 'bySource' | 'unknown'> & { sources: SourceSet }
+type Answered = Pick<Asked, 'answers' | 'bySource' | 'stale' | 'unknown'> & { sources: SourceSet }
 type Kept = Answered & { version: string; at: number }
 
 /** By ranking, for the latest such parts. */
@@ -118,10 +118,12 @@ function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): 
     return { source, answer: isSkipped ? LOOP : answerOf(source, query) }
   })
   const bySource = new Map<number, Holding>()
+  const stale = new Set<number>()
   for (const one of answers) {
     const { source, answer } = one
     if (answer instanceof SourceError) continue
     bySource.set(answer.source, source)
+    if (answer.stale) stale.add(answer.source)
     // A copy that may be of a denied publisher, or cannot be signed without one, is left out.
     const isUnsure = ranking.groupBy === 'id' && answer.isAttributed === false
     if (isUnsure || rules.hidesUnknown(source.name, answer.source))
@@ -131,7 +133,7 @@ function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): 
     .filter(mayHaveMore)
     .map(({ source: { name } }) => ({ name, rank: ranks.get(name)! }))
   unknown.sort((a, b) => a.rank - b.rank)
-  return { answers, bySource, unknown, sources: new SourceSet(bySource.keys()) }
+  return { answers, bySource, stale, unknown, sources: new SourceSet(bySource.keys()) }
 }
 
 export function versionOf({ index, ranking }: MarketSettings, sources: SourceSet): string {
@@ -207,9 +209,10 @@ export function outcomesOf(
   const elapsedMs = performance.now() - startedAt
   const counts = matches.bySource()
   return answers.map(({ source, answer }): Outcome => {
-    if (answer instanceof SourceError) return { source, elapsedMs, result: answer }
-    const { matched } = counts.get(answer.source) ?? { matched: 0 }
-    const counted = whole === undefined ? { matched } : { matched: whole, part: undefined, reason: undefined }
-    return { source, elapsedMs, result: { ...answer, ...counted } }
+    if (answer instanceof SourceError) return { source, elapsedMs, result: answer, matched: 0 }
+    if (whole === undefined)
+      return { source, elapsedMs, result: answer, matched: counts.get(answer.source)?.matched ?? 0 }
+    const result = { ...answer, part: undefined, reason: undefined }
+    return { source, elapsedMs, result, matched: whole }
   })
 }

@@ -17,7 +17,7 @@ export type SpecSource = {
   priority: number
   /** `null` where it is not known. */
   spec: () => UpstreamSpec | null
-  /** Requests it where it was never answered. Settles with the answer, and never rejects; `null`: nothing to wait for. */
+  /** Requests it where it is not fresh. Settles with the first answer, and never rejects; `null`: nothing to wait for. */
   load: () => Promise<unknown> | null
   /** Why it is not known. */
   failure: () => SourceError | null
@@ -50,8 +50,8 @@ export function createReadSpec(
   return async (reader, { ms, caller }, filters) => {
     const visible = sources.filter((source) => maySee(reader, source))
     const isOwn = filters?.every(([parameter]) => isKnown(filterNameOf(parameter))) ?? false
-    const pending = isOwn ? [] : visible.flatMap((source) => source.load() ?? [])
-    if (pending.length > 0) {
+    const pending = visible.flatMap((source) => source.load() ?? [])
+    if (pending.length > 0 && !isOwn) {
       const timeoutError = () => new Error('late')
       await withDeadline({ ms, timeoutError, caller }, (signal) =>
         raceAbort(Promise.all(pending), signal),

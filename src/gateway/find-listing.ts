@@ -138,7 +138,7 @@ class Search {
       return {
         ...answer,
         items,
-        outcome: { ...outcome, result: { ...outcome.result, matched: items.length } },
+        outcome: { ...outcome, matched: items.length },
       }
     })
   }
@@ -161,8 +161,7 @@ class Search {
     const answered = new Set(
       better.flatMap(({ outcome: { source, result } }) => (result instanceof SourceError ? [] : source)),
     )
-    const { bySource } = this.#asked
-    const known = knownInBetter(this.#settings, this.#asked, (one) => answered.has(bySource.get(one)!))
+    const known = knownInBetter(this.#settings, this.#asked, (source) => answered.has(source))
     const { result } = best.outcome
     const facts = result instanceof SourceError ? null : result
     const item = mergeItem(this.#settings, decider.copy, {
@@ -223,7 +222,7 @@ class Search {
     const answered = (items: readonly Item[], result: Outcome['result']): Answer => ({
       rank,
       items,
-      outcome: { source, result, elapsedMs: performance.now() - started },
+      outcome: { source, result, matched: items.length, elapsedMs: performance.now() - started },
     })
     const { caching, via, trace } = this.#asked.query
     const question = { listingId: this.#listingId, ignoresHeld, caching, via, trace }
@@ -236,7 +235,7 @@ class Search {
       const { items, isDoubted } = this.#leaveOut(source, readable)
       const isUnsure = isDoubted || (about.isAttributed === false && this.#settings.ranking.groupBy === 'id')
       const missing = isUnsure ? joinMissing(about.missing, DIRECTORY) : about.missing
-      return answered(items, { ...about, missing, matched: items.length })
+      return answered(items, { ...about, missing })
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       return answered([], error)

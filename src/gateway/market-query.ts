@@ -163,7 +163,7 @@ function refuseWithoutSpecs(parts: MarketParts, { reader }: MarketRequest): void
   const visible = parts.sources.filter(({ source }) => maySee(reader, source))
   const failed = visible.flatMap(({ source, spec }): Outcome[] => {
     const result = spec?.spec() === null ? spec.failure() : null
-    return result === null ? [] : [{ source, result, elapsedMs: 0 }]
+    return result === null ? [] : [{ source, result, matched: 0, elapsedMs: 0 }]
   })
   if (failed.length < visible.length) return
   throw noSourceError(failed, reportOutcomes(failed, new Map(), parts))

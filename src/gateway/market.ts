@@ -242,9 +242,9 @@ export class Market {
     if (reader.filter.key === '' && !settings.rules.areAny) return null
     const asked = askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
     return new Map(
-      outcomesOf(asked, await matchesOf(settings, asked)).map(({ source, result }) => [
+      outcomesOf(asked, await matchesOf(settings, asked)).map(({ source, result, matched }) => [
         source.name,
-        result instanceof SourceError ? null : result.matched,
+        result instanceof SourceError ? null : matched,
       ]),
     )
   }

@@ -3,11 +3,10 @@ import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { remembered } from '../domain/remembered.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import { type Item, MAX_VIA } from '../domain/source/item.ts'
-import { SourceError } from '../domain/source/source-error.ts'
 import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
 import type { Copy } from '../listing-index/copy.ts'
-import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Ranking } from '../listing-index/ranking.ts'
 import type { ItemPrice } from '../wire/listing.ts'
 import { nameIn } from './asked.ts'
@@ -87,11 +86,8 @@ function markOutlier(price: ItemPrice, groups: readonly string[], tokens: TokenT
 /** The copies that a question shows, with what is known of the others. */
 export function mergeCopies(settings: MarketSettings, asked: Asked, copies: readonly Copy[]): MergedItem[] {
   const { index, ranks } = settings
-  const { scope, query, bySource, answers, unknown } = asked
-  const stale = new Set(
-    answers.flatMap(({ answer }) => (answer instanceof SourceError || !answer.stale ? [] : answer.source)),
-  )
-  const known = knownInBetter(settings, asked, (source) => bySource.get(source)!.coverage() === 'whole')
+  const { scope, query, stale, unknown } = asked
+  const known = knownInBetter(settings, asked, ({ coverage }) => coverage() === 'whole')
   return copies.flatMap((copy): MergedItem[] => {
     const group = index.groupOf(copy, scope, query.status)
     // It has changed since it was found.
@@ -124,37 +120,41 @@ type KnownPublisher = {
 
 /**
  * What better sources know of the publisher of a listing that none of them has, by rows that exist for the reader.
- * @param isWhole whether all listings of the source with that number are known
+ * @param isWhole whether all listings of the source are known
  */
 export function knownInBetter(
   { index, ranks }: MarketSettings,
   asked: Asked,
-  isWhole: (source: number) => boolean,
+  isWhole: (source: Holding) => boolean,
 ): (item: ListingIdentity & Pick<Item, 'origin'>, rank: number) => KnownPublisher {
   const { scope, bySource } = asked
   const sellers = knownSellers(asked)
   return ({ publisher, storefrontUrl, origin }, rank) => {
     if (publisher === null || rank === 0) return NOTHING_KNOWN
-    const known = remembered(sellers, publisher, () => index.sellersOf(publisher, scope))
-    const better = [...known]
-      .map(([source, storefronts]) => {
-        const { name, isGateway } = bySource.get(source)!
-        // What a gateway leaves out is not missing there.
-        const isSure = !isGateway && isWhole(source)
-        return { isSure, storefronts, name, rank: ranks.get(name)! }
-      })
-      .filter((one) => one.rank < rank)
-      .sort((a, b) => a.rank - b.rank)
-    if (better.length === 0) return NOTHING_KNOWN
-    return {
-      // Nor is a listing of a gateway missed anywhere.
-      notIn: origin === undefined ? better.flatMap(({ isSure, name }) => (isSure ? name : [])) : NONE,
-      disputed: better.flatMap(({ storefronts, name }) => (storefronts.has(storefrontUrl) ? [] : name)),
+    const known = remembered(sellers, publisher, () =>
+      Array.from(index.sellersOf(publisher, scope), ([number, storefronts]) => {
+        const source = bySource.get(number)!
+        return { source, storefronts, rank: ranks.get(source.name)! }
+      }).sort((a, b) => a.rank - b.rank),
+    )
+    const notIn: string[] = []
+    const disputed: string[] = []
+    for (const { source, storefronts, rank: better } of known) {
+      if (better >= rank) break
+      const { name, isGateway } = source
+      // What a gateway leaves out is not missing there, nor is a listing of a gateway missed anywhere.
+      if (origin === undefined && !isGateway && isWhole(source)) notIn.push(name)
+      if (!storefronts.has(storefrontUrl)) disputed.push(name)
     }
+    return { notIn, disputed }
   }
 }
 
-type KnownSellers = Map<string, ReturnType<CopyIndex['sellersOf']>>
+/** Sources that know a publisher, the best first, with the storefronts there. */
+type KnownSellers = Map<
+  string,
+  readonly { source: Holding; storefronts: ReadonlySet<string | null>; rank: number }[]
+>
 
 /** By address. Questions of one scope share them until something changes. */
 function knownSellers({ scope, version }: Pick<Asked, 'scope' | 'version'>): KnownSellers {

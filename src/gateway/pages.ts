@@ -10,7 +10,7 @@ import { byPriceWalk } from './by-price/price-walk.ts'
 import { type Cursors, invalidCursor, type PricePoint, type ResumePoint } from './cursor.ts'
 import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
-import { type Asked, type AskRequest, type MarketSettings, rankSources } from './sources.ts'
+import { type Asked, type AskRequest, type MarketSettings, rankSources, visibleSources } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 import { newestFirst, type Visit, type Walk } from './walk.ts'
 
@@ -52,8 +52,7 @@ export async function readPage(
     )
   const isNewest = by === undefined && isFirst
   const asked = await ask(settings, isNewest ? { ...query, newest: offset + limit } : query, request)
-  const visible = asked.answers.map(({ source }) => source)
-  const question = questionOf(query, by, visible)
+  const question = questionOf(query, by, visibleSources(settings.sources, request))
   const from = isFirst ? null : openCursor(cursors, cursor, question)
   const matches = await matchesOf(settings, asked)
   const walk = await openWalk(settings, asked, matches, request, from)
@@ -127,18 +126,37 @@ function wholeOf({ answers }: Asked): number | undefined {
   return answer.isNewest === true ? answer.part?.of : undefined
 }
 
+function rankedNames(sources: readonly Holding[]): string {
+  const ranked = rankSources(sources)
+  const known = NAMES.get(ranked)
+  if (known !== undefined) return known
+  const names = JSON.stringify(ranked.map(({ name }) => name))
+  NAMES.set(ranked, names)
+  return names
+}
+
+/** The names of a thousand sources are long. */
+const NAMES = new WeakMap<readonly Holding[], string>()
+
 /** Binds a cursor to everything but the page size. */
 export function questionOf(
   { status, publisher, filters, criteria, standing, via, priceLimit }: ListingQuery,
   by: ByPrice | undefined,
-  sources: readonly Pick<Holding, 'name' | 'priority'>[],
+  sources: readonly Holding[],
 ): string {
   // A reload may give a filter another meaning.
   const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
     return [path, op, value_type, alias_kind, onMissing]
   })
-  const names = rankSources(sources).map(({ name }) => name)
-  const parts = [status, publisher, filters, meanings, via, names, ...(standing?.key ? [standing.key] : [])]
+  const parts = [
+    status,
+    publisher,
+    filters,
+    meanings,
+    via,
+    rankedNames(sources),
+    ...(standing?.key ? [standing.key] : []),
+  ]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)
   const order = by && [by.tokens, by.per]
   const limit = priceLimit && [priceLimit.tokens, priceLimit.per, String(priceLimit.max)]

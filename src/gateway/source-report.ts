@@ -11,7 +11,7 @@ import {
   type SourcesCounted,
 } from '../wire/source.ts'
 import type { MergedItem } from './merged-item.ts'
-import type { AskRequest, MarketSettings, Outcome } from './sources.ts'
+import type { Answered, AskRequest, MarketSettings, Outcome } from './sources.ts'
 
 export type Reports = {
   /** Whether every visible source answered, fresh or stale, and none reported a missing source. */
@@ -32,7 +32,7 @@ export function reportOutcomes(
   { clock, describeFailure }: Pick<MarketSettings, 'clock' | 'describeFailure'>,
 ): Reports {
   const now = clock.monotonic()
-  const groups = outcomes.map((outcome): [Report, ...Report[]] => {
+  const describe = (outcome: Outcome): readonly Report[] => {
     const { source, result } = outcome
     const { name } = source
     const report = reportOutcome(outcome, returned.get(name) ?? 0, now)
@@ -43,8 +43,14 @@ export function reportOutcomes(
       failure === undefined ? report : { ...report, detail: failure },
       ...missing.map((entry) => reportMissing(name, entry)),
     ]
-  })
-  return { complete: outcomes.every(isComplete), ...nameSome(groups, { describeFailure }), outcomes }
+  }
+  const quietAge = (outcome: Outcome): number | undefined => {
+    const { source, result } = outcome
+    const isQuiet = isComplete(outcome) && !source.isOwn && !returned.has(source.name)
+    return isQuiet && !(result instanceof SourceError) && !result.stale ? ageOf(result, now) : undefined
+  }
+  const named = nameAllBut(outcomes, { describe, quietAge }, { describeFailure })
+  return { complete: outcomes.every(isComplete), ...named, outcomes }
 }
 
 /**
@@ -53,26 +59,50 @@ export function reportOutcomes(
  */
 export function nameSome<Note extends SourceNote>(
   groups: readonly (readonly [Note, ...Note[]])[],
-  { describeFailure }: Pick<MarketSettings, 'describeFailure'>,
-): { sources: Note[]; sourcesCounted?: SourcesCounted } {
-  if (groups.length < MANY_SOURCES || describeFailure !== undefined) return { sources: groups.flat() }
-  const isQuiet = ([{ state, mode, returned }, ...gaps]: (typeof groups)[number]): boolean =>
+  settings: Pick<MarketSettings, 'describeFailure'>,
+): NamedSources<Note> {
+  const quietAge = ([{ state, mode, returned, age_seconds: age }, ...gaps]: (typeof groups)[number]) =>
     state === 'loaded' && mode !== 'local' && !returned && gaps.length === 0
-  const quiet = groups.filter(isQuiet)
-  const ages = quiet.flatMap(([{ age_seconds: age }]) => (typeof age === 'number' ? [age] : []))
-  const oldest = ages.length === 0 ? {} : { age_seconds: Math.max(...ages) }
-  return {
-    sources: groups.flatMap((group) => (isQuiet(group) ? [] : group)),
-    ...(quiet.length > 0 && { sourcesCounted: { loaded: quiet.length, ...oldest } }),
-  }
+      ? typeof age === 'number'
+        ? age
+        : null
+      : undefined
+  return nameAllBut(groups, { describe: (group) => group, quietAge }, settings)
 }
+
+type Naming<Source, Note> = {
+  describe: (source: Source) => readonly Note[]
+  /** In seconds, of a source that many sources are not named for; `null`: not known; `undefined`: it is named. */
+  quietAge: (source: Source) => number | null | undefined
+}
+
+function nameAllBut<Source, Note>(
+  all: readonly Source[],
+  { describe, quietAge }: Naming<Source, Note>,
+  { describeFailure }: Pick<MarketSettings, 'describeFailure'>,
+): NamedSources<Note> {
+  if (all.length < MANY_SOURCES || describeFailure !== undefined) return { sources: all.flatMap(describe) }
+  const sources: Note[] = []
+  let loaded = 0
+  let oldest: number | undefined
+  for (const source of all) {
+    const age = quietAge(source)
+    if (age === undefined) sources.push(...describe(source))
+    else {
+      loaded++
+      if (age !== null) oldest = Math.max(oldest ?? 0, age)
+    }
+  }
+  const counted = { loaded, ...(oldest !== undefined && { age_seconds: oldest }) }
+  return { sources, ...(loaded > 0 && { sourcesCounted: counted }) }
+}
+
+type NamedSources<Note = Report> = { sources: readonly Note[]; sourcesCounted?: SourcesCounted | undefined }
 
 /** The members of an answer about its sources. */
 export function sourceMembers<Note>({ sources, sourcesCounted }: NamedSources<Note>) {
   return { sources, ...(sourcesCounted && { sources_counted: sourcesCounted }) }
 }
-
-type NamedSources<Note = Report> = { sources: readonly Note[]; sourcesCounted?: SourcesCounted | undefined }
 
 export function countReturned(items: readonly { registry: string }[], counts = new Map<string, number>()) {
   for (const { registry } of items) counts.set(registry, (counts.get(registry) ?? 0) + 1)
@@ -88,13 +118,20 @@ export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
   return !(result instanceof SourceError) && result.missing === undefined && result.part === undefined
 }
 
-function reportOutcome({ source, result, elapsedMs }: Outcome, returned: number, now: number): SourceReport {
+/** In whole seconds. */
+const ageOf = ({ asOf }: Answered, now: number): number => Math.max(0, Math.floor((now - asOf) / 1000))
+
+function reportOutcome(
+  { source, result, matched, elapsedMs }: Outcome,
+  returned: number,
+  now: number,
+): SourceReport {
   const { name, isOwn } = source
   const named = { registry: name, ...(isOwn && { mode: 'local' as const }) }
   const { reason } = result
   if (!(result instanceof SourceError)) {
-    const { stale, matched, asOf, invalid, part } = result
-    const age_seconds = isOwn ? 0 : Math.max(0, Math.floor((now - asOf) / 1000))
+    const { stale, invalid, part } = result
+    const age_seconds = isOwn ? 0 : ageOf(result, now)
     const elapsed_ms = Math.round(elapsedMs)
     const state = part?.state ?? (stale ? 'stale' : 'loaded')
     const { held, of } = part ?? {}

@@ -15,12 +15,16 @@ import type { ByPrice } from './by-price/price-order.ts'
 import type { Cursors } from './cursor.ts'
 import type { Rules } from './rules.ts'
 
-/** What one source says in an answer: facts of what is held with its counts, or why there are none. */
-export type Outcome = { source: Holding; elapsedMs: number; result: Answered | SourceError }
-
-/** `matched`: what matches there, whether better sources have it or not. */
-export type Answered = Omit<HeldAnswer, 'source' | 'isCurrent'> & {
+/** What one source says in an answer: facts of what is held, or why nothing is shown. */
+export type Outcome = {
+  source: Holding
+  elapsedMs: number
+  result: Answered | SourceError
+  /** What matches there, whether better sources have it or not; 0 where nothing is shown. */
   matched: number
+}
+
+export type Answered = Omit<HeldAnswer, 'source' | 'isCurrent'> & {
   /** Absent: it is not reported again. */
   isCurrent?: HeldAnswer['isCurrent'] | undefined
 }
@@ -75,6 +79,8 @@ export type Asked = {
   answers: readonly SourceAnswer[]
   /** By the number of its rows. */
   bySource: ReadonlyMap<number, Holding>
+  /** Numbers of the rows of sources that are stale. */
+  stale: ReadonlySet<number>
   /** Names and ranks of sources that may have listings which are not known here, the best first. */
   unknown: readonly { name: string; rank: number }[]
   /** Of its rows, and of what rules leave out. */
@@ -99,9 +105,16 @@ export function visibleSources(sources: readonly Holding[], { reader, named = nu
 }
 
 /** The best first: by priority, then in the order of the configuration, which has the own Registry first. */
-export function rankSources<S extends Pick<Holding, 'priority'>>(sources: readonly S[]): S[] {
-  return sources.toSorted((a, b) => a.priority - b.priority)
+export function rankSources(sources: readonly Holding[]): readonly Holding[] {
+  const known = RANKED.get(sources)
+  if (known !== undefined) return known
+  const ranked = sources.toSorted((a, b) => a.priority - b.priority)
+  RANKED.set(sources, ranked)
+  return ranked
 }
+
+/** Most questions are about all sources. */
+const RANKED = new WeakMap<readonly Holding[], readonly Holding[]>()
 
 /** Sources without an answer after `ms` have failed as `timeout`. */
 export function withBudget<T>(

@@ -23,23 +23,52 @@ type Made = {
 export function validityOf(
   settings: MarketSettings,
   { answers, scope: { sources }, version }: Asked,
-  { results = answers.map(({ source, answer }) => ({ source, result: answer })), nextCursor, bounds }: Made,
+  { results, nextCursor, bounds }: Made,
 ): Validity {
   const { clock } = settings
   const now = clock.monotonic()
-  const checks: ((now: number) => boolean)[] = bounds === undefined ? [] : [bounds.isCurrent]
+  const lasting = results === undefined ? lastingOf(answers) : readLasting(results)
+  if (lasting === undefined) return undefined
+  const { checks, readAt } = lasting
+  const isOfBounds = bounds?.isCurrent ?? (() => true)
   let until = nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
+  if (checks.length >= MANY_SOURCES) until = Math.min(until, now + 1000)
+  else for (const at of readAt) until = Math.min(until, at + Math.floor((now - at) / 1000 + 1) * 1000)
+  return () => {
+    const now = clock.monotonic()
+    return (
+      now < until &&
+      versionOf(settings, sources) === version &&
+      isOfBounds() &&
+      checks.every((check) => check(now))
+    )
+  }
+}
+
+/** `readAt`: of the sources with an age, as `asOf`. */
+type Lasting = { checks: readonly ((now: number) => boolean)[]; readAt: readonly number[] }
+
+/** `undefined` where it may not be reported again. */
+function readLasting(results: NonNullable<Made['results']>): Lasting | undefined {
+  const checks: ((now: number) => boolean)[] = []
+  const readAt: number[] = []
   for (const { source, result } of results) {
     if (result instanceof SourceError || result.stale || result.isCurrent === undefined) return undefined
     checks.push(result.isCurrent)
-    if (!source.isOwn && results.length < MANY_SOURCES)
-      until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
+    if (!source.isOwn) readAt.push(result.asOf)
   }
-  if (results.length >= MANY_SOURCES) until = Math.min(until, now + 1000)
-  return () => {
-    const now = clock.monotonic()
-    return now < until && versionOf(settings, sources) === version && checks.every((check) => check(now))
+  return { checks, readAt }
+}
+
+/** Many questions have the same answers of their sources. */
+const LASTING = new WeakMap<Asked['answers'], { lasting: Lasting | undefined }>()
+
+function lastingOf(answers: Asked['answers']): Lasting | undefined {
+  const known = LASTING.get(answers) ?? {
+    lasting: readLasting(answers.map(({ source, answer }) => ({ source, result: answer }))),
   }
+  LASTING.set(answers, known)
+  return known.lasting
 }
 
 /** `other` absent: the first alone. */

@@ -60,7 +60,6 @@ export class UpstreamHolding implements Holding {
 
   readonly prepare: Holding['prepare'] = (caching, signal) => {
     const { state, puller } = this.#options
-    puller.onRead()
     if (caching === 'no-cache') return puller.refresh(signal)
     const isAwaited = state.current === null && !state.isReady && caching !== 'only-if-cached'
     return isAwaited ? puller.arrival : null
@@ -186,7 +185,7 @@ export class UpstreamHolding implements Holding {
 
   /** @throws SourceError while nothing may be shown */
   #current(asked: Asked): HeldAnswer {
-    const { state, puller, publishers } = this.#options
+    const { state, publishers } = this.#options
     const cause = this.#failureFor(asked)
     if (cause !== null) throw cause
     const { failure } = state
@@ -205,7 +204,7 @@ export class UpstreamHolding implements Holding {
       asOf: currentAt(current) - ageSeconds * 1000,
       stale,
       freshUntil: staleAt,
-      isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt, puller),
+      isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt),
       reason: (stale || part?.state === 'loading' ? failure?.reason : undefined) ?? whyPart,
       part,
       isAttributed: knowsPublishers || !publishers.isBehind,
@@ -264,15 +263,6 @@ function isOpen(item: Item): boolean {
 type Asked = Partial<Pick<ListingQuery, 'status' | 'publisher' | 'via'>>
 
 /** Outside of the class: a closure in a method would keep the query alive. */
-function validityOf(
-  state: SnapshotState,
-  current: HeldSnapshot,
-  until: number,
-  puller: UpstreamHoldingOptions['puller'],
-): (now?: number) => boolean {
-  return (now = current.takenAt) => {
-    // A response that is sent again answers a question, too.
-    puller.onRead()
-    return state.current === current && now <= until
-  }
+function validityOf(state: SnapshotState, current: HeldSnapshot, until: number): (now?: number) => boolean {
+  return (now = current.takenAt) => state.current === current && now <= until
 }
