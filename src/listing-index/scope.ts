@@ -228,16 +228,17 @@ function existsRow(
 }
 
 function selectedOf(scope: Scope, status: ListingStatus | null): Selected {
-  const { sources, via } = scope
-  const before = latest.get(scope)
-  if (before?.status === status) return before
+  const { sources } = scope
+  const via = scope.via?.length === 0 ? undefined : scope.via
+  const before = latest.get(sources)
+  if (before?.status === status && before.via === via) return before
   const selected = { sources, via, status }
-  latest.set(scope, selected)
+  latest.set(sources, selected)
   return selected
 }
 
 /** Masks know a selection again by its object. */
-const latest = new WeakMap<Scope, Selected>()
+const latest = new WeakMap<SourceSet, Selected>()
 
 const hasFilter = ({ standing }: Scope): boolean => (standing?.criteria.length ?? 0) > 0
 
