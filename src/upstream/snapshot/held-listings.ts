@@ -220,9 +220,12 @@ export class HeldListings {
     const before = current?.snapshot ?? this.#empty()
     const { newest, partOf: all } = newestOf(listings, this.bounds)
     const { partOf = all } = about
-    const { listingIds, make } = await before.changeTo(newest)
+    const { listingIds, next, make } = await before.changeTo(newest)
     // What a later runtime holds is not replaced.
-    if (this.#isClosed) return false
+    if (this.#isClosed) {
+      if (next !== current?.snapshot) await next.drop()
+      return false
+    }
     const copies = this.#state.isFollowed ? new Map(listingIds.map((id) => [id, before.find(id)])) : null
     // What goes was pushed out only where the source is held in part by then.
     const partBefore = current?.partOf

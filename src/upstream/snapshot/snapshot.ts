@@ -122,12 +122,13 @@ export class Snapshot {
     const { gone, changed } = await inTurns(this.#differences(listings))
     const keys = [...gone, ...changed.map(([key]) => key)]
     const listingIds = [...new Set(keys.map(listingIdOf))]
-    if (keys.length <= MOST_IN_PLACE) return { listingIds, make: () => this.#replace(gone, changed) }
+    if (keys.length <= MOST_IN_PLACE)
+      return { listingIds, next: this, make: () => this.#replace(gone, changed) }
     // No question reads rows of a generation that is still empty.
     const next = this.size === 0 ? this : new Snapshot(this.#index, this.#name, this.#status)
     const rows = await inTurns(next.#rowsOf(listings))
     for (const _step of this.#index.load(next.source, rows)) await new Promise(setImmediate)
-    return { listingIds, make: () => next }
+    return { listingIds, next, make: () => next }
   }
 
   has(key: string, item: Item): boolean {
@@ -220,8 +221,9 @@ function statusIn(bytes: Uint8Array): ListingStatus {
   return typeof status === 'string' && isListingStatus(status) ? status : 'open'
 }
 
-/** `make` applies the change at once, and returns the snapshot that has the listings. */
+/** `make` applies the change at once, and returns the snapshot that has the listings: `next`, which is loaded already where it is another. */
 type SnapshotChange = {
+  next: Snapshot
   /** Of the listings that are new, changed or gone. */
   listingIds: readonly string[]
   make: () => Snapshot

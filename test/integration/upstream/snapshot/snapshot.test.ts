@@ -4,6 +4,7 @@ import test, { type ExecutionContext } from 'ava'
 import type { ListingQuery } from '../../../../src/domain/query.ts'
 import type { SavedSnapshot, SnapshotStorage } from '../../../../src/domain/source/saved-snapshot.ts'
 import { SourceError } from '../../../../src/domain/source/source-error.ts'
+import { CopyIndex } from '../../../../src/listing-index/copy-index.ts'
 import { PULL_WAIT_MS } from '../../../../src/upstream/publisher-directory.ts'
 import { PULL_AGAIN_SECONDS } from '../../../../src/upstream/snapshot/next-pull.ts'
 import type { PullerOptions } from '../../../../src/upstream/snapshot/puller.ts'
@@ -72,6 +73,29 @@ async function openPulled(...parameters: Parameters<typeof open>): Promise<Subje
   await subject.pass(0)
   return subject
 }
+
+test('a pull that ends after the runtime has closed leaves no rows', async (t) => {
+  let onLoad = () => {}
+  class WatchedIndex extends CopyIndex {
+    override load(...parameters: Parameters<CopyIndex['load']>) {
+      onLoad()
+      return super.load(...parameters)
+    }
+  }
+  const index = new WatchedIndex([MODEL])
+  const subject = await openPulled(t, { items: listingTexts('a', 1200) }, { snapshots: { index } })
+  const { fake, state } = subject
+  const { source } = state.snapshot.current!.snapshot
+  fake.items = listingTexts('b', 1200)
+  const closing = Promise.withResolvers<void>()
+  onLoad = () => closing.resolve(subject.close())
+  await subject.read()
+  subject.clock.advance(REFRESH * 1000)
+  await closing.promise
+  const sources = () => Array.from({ length: 4 }, (_, n) => n).filter((n) => index.about(n) !== undefined)
+  await eventually('only the rows from before are left', () => sources().join() === String(source))
+  t.deepEqual(sources(), [source])
+})
 
 test('any range of the open listings is answered from memory, to the byte', async (t) => {
   const items = listingTexts('a', 300)
