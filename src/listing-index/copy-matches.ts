@@ -132,18 +132,18 @@ export class CopyMatches {
 
   /** With `null`, of each segment those with most. */
   offers(tokens: PriceLimit['tokens'] | null): Map<string, OfferCount> {
-    const counter = new OfferCounter<string>()
+    const counter = new OfferCounter(this.#options.personOf)
     for (const { rows, slots, count } of this.#options.find()) {
       const { prices } = rows
       const counts = prices.countOffers(slots, count)
-      const open = new Map<number, BasisCounter<string>>()
+      const open = new Map<number, BasisCounter>()
       for (const n of tokens === null ? greatest(counts) : new Set(prices.basesOf(tokens))) {
         if (counts[n] === 0) continue
         const counted = counter.of(prices.data.bases[n]!)
         counted.offers += counts[n]!
         if (!counted.isFull) open.set(n, counted)
       }
-      countPublishers({ rows, slots, count }, open, this.#options.personOf)
+      countPublishers({ rows, slots, count }, open)
     }
     return counter.counts
   }
@@ -241,8 +241,7 @@ function keptCounts(match: Match, { shown }: Mask, lanes: number): LaneCounts {
 /** By the shorter of both lists: the matches, or the rows with a price in one of these bases. */
 function countPublishers(
   { rows, slots, count }: Pick<Match, 'rows' | 'slots' | 'count'>,
-  open: ReadonlyMap<number, BasisCounter<string>>,
-  personOf: CopyMatchesOptions['personOf'],
+  open: ReadonlyMap<number, BasisCounter>,
 ): void {
   const { prices } = rows
   const { starts, basisOf } = prices.data
@@ -251,12 +250,12 @@ function countPublishers(
   if (priced <= count) {
     for (const [n, counted] of open)
       for (const slot of prices.slotsOf(n))
-        if (hasBit(slots, slot)) counted.addPublisher(personOf(rows.publisherIdOf(slot)))
+        if (hasBit(slots, slot)) counted.addSeller(rows.publisherIdOf(slot))
     return
   }
   forEachBit(slots, (slot) => {
     for (let at = starts[slot]!; at < starts[slot + 1]!; at++)
-      open.get(basisOf[at]!)?.addPublisher(personOf(rows.publisherIdOf(slot)))
+      open.get(basisOf[at]!)?.addSeller(rows.publisherIdOf(slot))
   })
 }
 

@@ -7,14 +7,20 @@ export type OfferCount = {
 
 const MAX_PUBLISHERS = 100
 
-/** Counts offers and their publishers per basis. Most bases that sellers make up have one publisher, so a set is rare. */
-export class OfferCounter<Publisher> {
-  readonly #counts = new Map<string, BasisCounter<Publisher>>()
+/** Counts offers and their publishers per basis. */
+export class OfferCounter {
+  readonly #counts = new Map<string, BasisCounter>()
+  readonly #personOf: (seller: number) => string
 
-  of(basis: string): BasisCounter<Publisher> {
+  /** @param personOf equal for sellers that are one publisher */
+  constructor(personOf: (seller: number) => string) {
+    this.#personOf = personOf
+  }
+
+  of(basis: string): BasisCounter {
     const counter = this.#counts.get(basis)
     if (counter !== undefined) return counter
-    const newCounter = new BasisCounter<Publisher>()
+    const newCounter = new BasisCounter(this.#personOf)
     this.#counts.set(basis, newCounter)
     return newCounter
   }
@@ -26,23 +32,32 @@ export class OfferCounter<Publisher> {
   }
 }
 
-export class BasisCounter<Publisher> {
+/** Most bases that sellers make up have one publisher, so sets are rare. */
+export class BasisCounter {
   offers = 0
-  #first: Publisher | undefined
-  #furtherPublishers: Set<Publisher> | null = null
+  readonly #personOf: (seller: number) => string
+  #first: number | null = null
+  #further: { sellers: Set<number>; persons: Set<string> } | null = null
+
+  constructor(personOf: (seller: number) => string) {
+    this.#personOf = personOf
+  }
 
   get publishers(): number {
-    return (this.#first === undefined ? 0 : 1) + (this.#furtherPublishers?.size ?? 0)
+    return this.#further?.persons.size ?? (this.#first === null ? 0 : 1)
   }
 
   get isFull(): boolean {
     return this.publishers >= MAX_PUBLISHERS
   }
 
-  addPublisher(publisher: Publisher): void {
-    this.#first ??= publisher
-    if (publisher === this.#first) return
-    this.#furtherPublishers ??= new Set()
-    this.#furtherPublishers.add(publisher)
+  addSeller(seller: number): void {
+    this.#first ??= seller
+    if (seller === this.#first) return
+    this.#further ??= { sellers: new Set(), persons: new Set([this.#personOf(this.#first)]) }
+    const { sellers, persons } = this.#further
+    if (sellers.has(seller) || this.isFull) return
+    sellers.add(seller)
+    persons.add(this.#personOf(seller))
   }
 }
