@@ -117,7 +117,7 @@ export class Context {
     this.#succeededAt = clock.now()
     this.#latestReload = { at: this.#succeededAt, error: null }
     this.listener = (request, response) => this.#current.listener(request, response)
-    const { log } = scope.changes
+    const { log } = scope.changes.stored
     registerSourceMetrics(
       metrics,
       () => this.#current.sources,

@@ -98,7 +98,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         return lifecycle.stop()
       },
       activate: () => {
-        feed.retentionMs = config.changes.retentionSeconds * 1000
+        feed.stored.retentionMs = config.changes.retentionSeconds * 1000
         lifecycle.activate()
       },
       close: async (successor) => {

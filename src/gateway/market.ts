@@ -92,7 +92,7 @@ export class Market {
     this.#parts = parts
     this.#settings = settings
     this.#changes = feed
-      ? { ...settings, feed, parts, reads: { running: new Map(), quiet: new Map() } }
+      ? { ...settings, feed: feed.stored, parts, reads: { running: new Map(), quiet: new Map() } }
       : null
     this.#questions = createQueryReader(parts)
     this.#vocabularyOf = createVocabularyReport(settings)

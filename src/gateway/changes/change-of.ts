@@ -4,10 +4,10 @@ import type { Copy } from '../../listing-index/copy.ts'
 import type { PriceBounds } from '../by-price/price-bounds.ts'
 import { describeItem, type MergedItem } from '../merged-item.ts'
 import type { MarketSettings } from '../sources.ts'
-import type { ChangeFeed } from './change-feed.ts'
 import { nameOf } from './change-log.ts'
 import { goneError } from './feed-position.ts'
 import { type ChangesView, type ShownNow, shownListings, wasShown } from './shown-listings.ts'
+import type { StoredLog } from './stored-log.ts'
 
 export type Change = { key: string; listingId: string; publisher: string | null } & (
   | { kind: 'listing'; merged: MergedItem }
@@ -23,7 +23,7 @@ export const UNKNOWN = Symbol('unknown')
 
 /** `null` where the reader need not know. @throws EntrepotError `gone` where what the reader has been shown is not known */
 export function changeOf(
-  { now, shown, ...settings }: MarketSettings & { feed: ChangeFeed; bounds: PriceBounds } & Shown,
+  { now, shown, ...settings }: MarketSettings & { feed: StoredLog; bounds: PriceBounds } & Shown,
   view: ChangesView,
   entry: FeedEntry,
   since: number,
@@ -51,7 +51,7 @@ export function changeOf(
 
 /** What the source had since the position; `undefined` where that, or what other sources had, is not known. */
 function copiesSince(
-  feed: ChangeFeed,
+  feed: StoredLog,
   { ranked }: ChangesView,
   { source, key }: FeedEntry,
   since: number,

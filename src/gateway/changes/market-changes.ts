@@ -14,7 +14,6 @@ import type { CheckedQuery, Question } from '../market-query.ts'
 import { questionOf } from '../pages.ts'
 import { nameSome } from '../source-report.ts'
 import type { MarketSettings } from '../sources.ts'
-import type { ChangeFeed } from './change-feed.ts'
 import { type Change, changeOf, UNKNOWN } from './change-of.ts'
 import {
   digestOf,
@@ -25,6 +24,7 @@ import {
   sealPosition,
 } from './feed-position.ts'
 import { type ChangesView, shownNow, viewOf } from './shown-listings.ts'
+import type { StoredLog } from './stored-log.ts'
 
 /** Entries of the reader's sources that are looked at in one turn of the event loop, and for one answer. */
 const TURN = 100
@@ -57,7 +57,7 @@ export type Following = {
 }
 
 /** `parts`: the sources with their health. */
-export type ChangesSettings = MarketSettings & { feed: ChangeFeed; parts: MarketParts; reads: SharedReads }
+export type ChangesSettings = MarketSettings & { feed: StoredLog; parts: MarketParts; reads: SharedReads }
 
 /** By what they read: a change wakes many readers of one query at one position. */
 type SharedReads = {
@@ -101,7 +101,7 @@ export async function followChanges(
 }
 
 /** Another replica may have read further. */
-function readBehind(feed: ChangeFeed, caller: AbortSignal): Promise<void> {
+function readBehind(feed: StoredLog, caller: AbortSignal): Promise<void> {
   const timeoutError = () =>
     new EntrepotError('unavailable', 'The changes up to that position are not here yet: ask again')
   return withDeadline({ ms: READ_MS, timeoutError, caller }, (signal) => raceAbort(feed.read(), signal))
@@ -146,7 +146,7 @@ function missingIn(settings: ChangesSettings, view: ChangesView): bigint {
 
 const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
 
-function digestIn({ epoch }: ChangeFeed, { request, query, ranked }: ChangesView): string {
+function digestIn({ epoch }: StoredLog, { request, query, ranked }: ChangesView): string {
   const isOwn = ranked.every((source) => source.isOwn)
   // The sources say what follows from the gateways that it has passed.
   const question = questionOf({ ...query, via: [] }, undefined, ranked)
