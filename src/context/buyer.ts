@@ -20,7 +20,7 @@ import { composeRequests } from '../upstream/interceptors/compose.ts'
 import { limitConcurrency } from '../upstream/interceptors/limit-concurrency.ts'
 import { createFetchPage, type FetchPage, MAX_PAGE_BYTES } from '../upstream/page/fetch-page.ts'
 import { PublisherDirectory } from '../upstream/publisher-directory.ts'
-import { PulledSource } from '../upstream/pulled-source.ts'
+import { PulledHolding } from '../upstream/pulled-holding.ts'
 
 export function openRegistryClient({
   allowPrivateAddresses = true,
@@ -54,7 +54,7 @@ export function openRegistryClient({
       const { dispatcher } = requestsOf(registry, timeoutMs)
       const upstream = optionsOf(registry, timeoutMs)
       const get = createGet(upstream, dispatcher)
-      return new PulledSource({
+      return new PulledHolding({
         upstream,
         fetch: createFetchPage(upstream, dispatcher),
         get,

@@ -15,7 +15,7 @@ import { standingFilter } from '../gateway/standing-filter.ts'
 import { createContentTag } from '../http/etag.ts'
 import type { Gateway } from '../http/routes/listings.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
-import { localSource, localStatus } from '../registry/local-source.ts'
+import { localStatus, ownHolding } from '../registry/own-holding.ts'
 import type { Replica } from '../registry/replica.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { curationRules } from './curation-rules.ts'
@@ -29,7 +29,7 @@ export function createLocal(
 ): LocalRegistry {
   const { name, enabled } = config.registry
   if (!enabled) return null
-  return { source: localSource(name, replica, clock), status: localStatus(name, spec, replica) }
+  return { source: ownHolding(name, replica, clock), status: localStatus(name, spec, replica) }
 }
 
 export type GatewayOptions = {

@@ -9,7 +9,7 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { Market } from '../gateway/market.ts'
 import { createApp } from '../http/app.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
-import { type Authorize, createAuthorize } from '../http/middleware/authorize.ts'
+import { type Authorize, createAuthorize } from '../http/middleware/gate.ts'
 import {
   createClientAddress,
   createRateLimit,

@@ -5,7 +5,7 @@ import { renderItem } from './envelope.ts'
 import { countUnplaced } from './hints.ts'
 import type { CheckedQuery, Question } from './market-query.ts'
 import type { MergedItem } from './merged-item.ts'
-import { itemsOf, openWalk } from './pages.ts'
+import { itemsOf, openOrder } from './pages.ts'
 import {
   assertAnswerable,
   countReturned,
@@ -37,7 +37,7 @@ export async function streamListings(
   const names = asked.answers.map(({ source }) => source.name)
   const rulesBefore = rules.versionOf(names)
   const matches = await matchesOf(settings, asked)
-  const walk = await openWalk(settings, asked, matches, request)
+  const order = await openOrder(settings, asked, matches, request)
   // A listing whose price rises meanwhile would come again, and one of which a better source gets a copy.
   const sent = request.byPrice !== undefined || asked.unknown.length > 0 ? new SeenListings() : null
   const report = (returned: ReadonlyMap<string, number>) =>
@@ -47,7 +47,9 @@ export async function streamListings(
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   const isSame = versionOf(settings, asked.scope.sources) === asked.version
   const counted = reports.sourcesCounted?.loaded
-  const contents = isSame ? JSON.stringify([asked.version, walk.bounds.id, states, counted, query.via]) : null
+  const contents = isSame
+    ? JSON.stringify([asked.version, order.bounds.id, states, counted, query.via])
+    : null
   return { outcomes, lines: renderLines(), contents }
 
   async function* renderLines(): AsyncGenerator<Buffer> {
@@ -60,11 +62,11 @@ export async function streamListings(
     }
     let point: ResumePoint | null = null
     for (;;) {
-      const visits = walk.take(point, 0, ROUND)
+      const visits = order.take(point, 0, ROUND)
       const last = visits.at(-1)
       if (last === undefined) break
-      point = walk.pointAfter(last)
-      const items = itemsOf(settings, asked, visits, walk)
+      point = order.pointAfter(last)
+      const items = itemsOf(settings, asked, visits, order)
       const fresh = sent ? items.filter(({ item }) => sent.add(item.listingId, item)) : items
       yield* renderChunks(fresh.values().filter(isStillShown).map(count))
     }

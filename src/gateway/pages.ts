@@ -5,14 +5,14 @@ import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { CopyMatches } from '../listing-index/copy-matches.ts'
 import { ask, matchesOf, outcomesOf } from './asked.ts'
-import type { ByPrice } from './by-price/price-order.ts'
-import { byPriceWalk } from './by-price/price-walk.ts'
+import { orderByPrice } from './by-price/order-by-price.ts'
+import type { ByPrice } from './by-price/price-groups.ts'
 import { type Cursors, invalidCursor, type PricePoint, type ResumePoint } from './cursor.ts'
 import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
+import { newestFirst, type Order, type Visit } from './order.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
 import { type Asked, type AskRequest, type MarketSettings, rankSources, visibleSources } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
-import { newestFirst, type Visit, type Walk } from './walk.ts'
 
 /** Last listing for pages by offset. */
 const MAX_DEPTH = 2000
@@ -55,11 +55,11 @@ export async function readPage(
   const question = questionOf(query, by, visibleSources(settings.sources, request))
   const from = isFirst ? null : openCursor(cursors, cursor, question)
   const matches = await matchesOf(settings, asked)
-  const walk = await openWalk(settings, asked, matches, request, from)
+  const order = await openOrder(settings, asked, matches, request, from)
   // One more shows whether there are more.
-  const found = walk.take(from, isFirst ? offset : 0, limit + 1)
+  const found = order.take(from, isFirst ? offset : 0, limit + 1)
   const visits = found.slice(0, limit)
-  const items = itemsOf(settings, asked, visits, walk)
+  const items = itemsOf(settings, asked, visits, order)
   const whole = visits.length === limit ? wholeOf(asked) : undefined
   const outcomes = outcomesOf(asked, matches, whole)
   const total = from?.total ?? whole ?? matches.total
@@ -69,9 +69,9 @@ export async function readPage(
   const hasMore = found.length > limit || (whole !== undefined && whole > offset + limit)
   const nextCursor =
     cursor !== undefined && cursors !== null && !isLoop && hasMore && last !== undefined
-      ? cursors.seal({ ...walk.pointAfter(last), total }, question)
+      ? cursors.seal({ ...order.pointAfter(last), total }, question)
       : undefined
-  const isCurrent = validityOf(settings, asked, { nextCursor, bounds: walk.bounds })
+  const isCurrent = validityOf(settings, asked, { nextCursor, bounds: order.bounds })
   return { items, total, nextCursor, isCurrent, ...reports }
 }
 
@@ -90,16 +90,16 @@ function openCursor(cursors: Cursors | null, cursor: string, question: string) {
 const CLOCK_SKEW_MS = 120_000
 
 /** The order that the reader wants. `from`: a point of the same order. */
-export async function openWalk(
+export async function openOrder(
   settings: MarketSettings,
   asked: Asked,
   matches: CopyMatches,
   { byPrice, reader }: AskRequest,
   from: ResumePoint | null = null,
-): Promise<Walk> {
+): Promise<Order> {
   const bounds = await settings.boundsOf(reader, asked)
   if (byPrice !== undefined)
-    return byPriceWalk(settings, asked, matches, { by: byPrice, from: from as PricePoint | null, bounds })
+    return orderByPrice(settings, asked, matches, { by: byPrice, from: from as PricePoint | null, bounds })
   const { clock, sources } = settings
   // The order of the own Registry alone is that of the protocol.
   const cap = sources.every(({ isOwn }) => isOwn) ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS)
@@ -111,7 +111,7 @@ export function itemsOf(
   settings: MarketSettings,
   asked: Asked,
   visits: readonly Visit[],
-  { comparison, bounds }: Walk,
+  { comparison, bounds }: Order,
 ): MergedItem[] {
   const copies = visits.map(({ copy }) => copy)
   return mergeCopies(settings, asked, copies).map((item) =>

@@ -11,7 +11,7 @@ import type { Scope } from '../listing-index/scope.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrices } from './by-price/item-prices.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
-import type { ByPrice } from './by-price/price-order.ts'
+import type { ByPrice } from './by-price/price-groups.ts'
 import type { Cursors } from './cursor.ts'
 import type { Rules } from './rules.ts'
 
@@ -116,7 +116,7 @@ export function rankSources(sources: readonly Holding[]): readonly Holding[] {
 /** Most questions are about all sources. */
 const RANKED = new WeakMap<readonly Holding[], readonly Holding[]>()
 
-/** Sources without an answer after `ms` have failed as `timeout`. */
+/** Rejects with `timeout` where the work takes longer than `ms`. */
 export function withBudget<T>(
   ms: number,
   caller: AbortSignal,

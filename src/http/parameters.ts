@@ -9,7 +9,7 @@ import { decodeQuery, describeFilter, isOwnParameter, type OwnParameter } from '
 import { isCursorText } from '../gateway/cursor.ts'
 import type { Market } from '../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
-import { readQuestion } from '../gateway/question.ts'
+import { readQuestion } from '../gateway/read-question.ts'
 import { invalid } from '../registry/errors.ts'
 import {
   type IntegerParameter,

@@ -1,7 +1,7 @@
 import { EntrepotError } from '../../errors.ts'
 import { idsBeginning } from '../../gateway/ids-beginning.ts'
 import { type MergedItem, readListing } from '../../gateway/merged-item.ts'
-import { readQuestion } from '../../gateway/question.ts'
+import { readQuestion } from '../../gateway/read-question.ts'
 import { textAt } from '../../json/value.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import { MAX_SELLER_DEPTH, type SellerOffers } from '../../wire/describe-seller.ts'

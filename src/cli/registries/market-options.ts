@@ -7,7 +7,7 @@ import { repeatWarnings } from '../../filter-spec/parameters.ts'
 import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery } from '../../gateway/market-query.ts'
 import type { NearMiss } from '../../gateway/near-misses.ts'
-import { type QuestionTexts, readQuestion } from '../../gateway/question.ts'
+import { type QuestionTexts, readQuestion } from '../../gateway/read-question.ts'
 import type { Report } from '../../gateway/source-report.ts'
 import { type DerivedName, isDerivedName } from '../../vocabulary/names.ts'
 import {

@@ -11,7 +11,7 @@ export type FeedPosition = {
   caughtUpTo: number
   /** Sources of which its reader lacks something, one bit each. */
   missing: bigint
-  /** `ChangeLog.startBefore` of the position. */
+  /** `LogInMemory.startBefore` of the position. */
   start: string
   /** When it was given, in ms since the Unix epoch. */
   at: number

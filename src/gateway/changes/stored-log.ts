@@ -5,9 +5,9 @@ import { randomId } from '../../domain/random-id.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { Feed, NewFeedChange } from '../../store/feed.ts'
-import { ChangeLog, nameOf } from './change-log.ts'
 import { EarlierCopies } from './earlier-copies.ts'
 import type { FollowedRegistry } from './followed-registry.ts'
+import { LogInMemory, nameOf } from './log-in-memory.ts'
 
 /** Entries per read, and per append: about 10 ms of SQLite. */
 const BATCH = 250
@@ -37,7 +37,7 @@ type Known = {
 
 /** The log of the store as this process has it in memory: it appends what is put, and reads what all processes append. */
 export class StoredLog {
-  readonly log = new ChangeLog()
+  readonly log = new LogInMemory()
   readonly earlier = new EarlierCopies()
   /** After entries became readable. */
   readonly advanced = new Emitter<void>()

@@ -1,13 +1,13 @@
 import { type FeedEntry, GONE } from '../../domain/feed-entry.ts'
 import type { NewFeedChange } from '../../store/feed.ts'
-import type { ChangeLog } from './change-log.ts'
 import type { statesOf } from './held-copy.ts'
+import type { LogInMemory } from './log-in-memory.ts'
 
 type Source = { name: string; statesOf: (listingId: string) => ReturnType<typeof statesOf> }
 
 /** What the log lacks of listings that have changed; `null` where the publisher of a removed one is not known. */
 export function unloggedChanges(
-  log: ChangeLog,
+  log: LogInMemory,
   { name, statesOf }: Source,
   listingIds: readonly string[],
 ): Omit<NewFeedChange, 'known'>[] | null {

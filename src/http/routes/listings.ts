@@ -227,7 +227,7 @@ function positionHeader(position: string | undefined): Record<string, string> {
 const REGISTRY = parameter(
   'query',
   'registry',
-  'The only source to request, by its name or as in `_meta.registry`; default: all visible sources',
+  'The only source to ask, by its name or as in `_meta.registry`; default: all visible sources',
 )
 
 const getMerged = (gateway: Gateway): Route => ({
@@ -236,7 +236,8 @@ const getMerged = (gateway: Gateway): Route => ({
   gate: 'read',
   summary: 'One listing of any status: the best copy of all sources',
   description:
-    'Requests all sources, and shows the best copy as soon as every better source has answered. If one of those did ' +
+    'Asks the source with the best copy that is held and every better one, or all where none is held, and shows the best copy ' +
+    'as soon as every better source has answered. If one of those did ' +
     'not answer, `complete` is false, `sources` gives the reason, and the response must not be cached. 404 only if every ' +
     'source answered that it has no such listing.',
   parameters: [LISTING_ID, REGISTRY],

@@ -12,7 +12,7 @@ import { TEXTS } from '../../../src/gateway/vocabulary-report.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { createMetrics } from '../../../src/http/metrics/metrics.ts'
 import { RequestMetrics } from '../../../src/http/metrics/request-metrics.ts'
-import { createAuthorize } from '../../../src/http/middleware/authorize.ts'
+import { createAuthorize } from '../../../src/http/middleware/gate.ts'
 import { createRoutes } from '../../../src/http/routes.ts'
 import { Watchers } from '../../../src/http/watchers.ts'
 import { CopyIndex } from '../../../src/listing-index/copy-index.ts'
@@ -21,7 +21,7 @@ import { ApiKeys } from '../../../src/registry/api-keys.ts'
 import { Audit } from '../../../src/registry/audit.ts'
 import { Blocks } from '../../../src/registry/blocks.ts'
 import { KeyUsage } from '../../../src/registry/key-usage.ts'
-import { localSource, localStatus } from '../../../src/registry/local-source.ts'
+import { localStatus, ownHolding } from '../../../src/registry/own-holding.ts'
 import { Replica } from '../../../src/registry/replica.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -386,7 +386,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const gateway = await openGateway({
     config,
     spec: SPEC,
-    local: { source: localSource('local', replica, clock), status: localStatus('local', SPEC, replica) },
+    local: { source: ownHolding('local', replica, clock), status: localStatus('local', SPEC, replica) },
     upstreams,
     index,
     clock,

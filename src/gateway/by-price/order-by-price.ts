@@ -4,23 +4,23 @@ import type { Lane } from '../../listing-index/lanes.ts'
 import { matchesOf, nameIn } from '../asked.ts'
 import type { PricePoint } from '../cursor.ts'
 import { shownPrice } from '../merged-item.ts'
+import type { Order, Visit } from '../order.ts'
 import type { Asked, MarketSettings } from '../sources.ts'
-import type { Visit, Walk } from '../walk.ts'
 import { comparisonIn } from './item-price.ts'
 import { outliersBelow } from './outlier-marks.ts'
 import type { PriceBounds } from './price-bounds.ts'
-import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
+import { type ByPrice, nameGroups, orderOf } from './price-groups.ts'
 
 /**
  * By price. Outliers come after all others, and behind these copies about which a better source, that is not known whole, might
  * decide.
  */
-export async function byPriceWalk(
+export async function orderByPrice(
   settings: MarketSettings,
   asked: Asked,
   matches: CopyMatches,
   { by, from, bounds }: { by: ByPrice; from: PricePoint | null; bounds: PriceBounds },
-): Promise<Walk> {
+): Promise<Order> {
   const [certain, unchecked] = await divide(settings, asked, matches)
   const outliersOf = from === null ? bounds.outliersOf : outliersBelow(from.bounds, settings)
   const groups = from?.groups ?? nameGroups(matches.offers(by.tokens), by)

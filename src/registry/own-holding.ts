@@ -7,7 +7,7 @@ import type { Criterion, FilterSpec } from '../filter-spec/filter.ts'
 import type { Replica } from './replica.ts'
 
 /** The own Registry: listings of every status, and what they say is of now. */
-export function localSource(name: string, replica: Replica, clock: Clock): Holding {
+export function ownHolding(name: string, replica: Replica, clock: Clock): Holding {
   const answer = () => {
     const { projection } = replica
     return {

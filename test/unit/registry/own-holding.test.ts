@@ -1,7 +1,7 @@
 import test from 'ava'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { CopyIndex } from '../../../src/listing-index/copy-index.ts'
-import { localSource } from '../../../src/registry/local-source.ts'
+import { ownHolding } from '../../../src/registry/own-holding.ts'
 import { Replica } from '../../../src/registry/replica.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { NAME } from '../../helpers/one-source.ts'
@@ -19,7 +19,7 @@ async function openLocal() {
     return { key: `l${n}`, source: number, seller: 1, status: 'open', position: n, bytes } as const
   }
   run(index.load(number, [row(0), row(1)]))
-  return { index, row, projection: replica.projection, source: localSource(NAME, replica, systemClock) }
+  return { index, row, projection: replica.projection, source: ownHolding(NAME, replica, systemClock) }
 }
 
 test('local source: copies of any status are held by id, and changes are reported in their turn', async (t) => {

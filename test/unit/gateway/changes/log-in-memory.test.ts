@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { type FeedEntry, GONE } from '../../../../src/domain/feed-entry.ts'
-import { ChangeLog } from '../../../../src/gateway/changes/change-log.ts'
+import { LogInMemory } from '../../../../src/gateway/changes/log-in-memory.ts'
 import type { FeedRead } from '../../../../src/store/feed.ts'
 import { runs } from '../../../helpers/runs.ts'
 
@@ -49,7 +49,7 @@ test('change log: a follower that has caught up has what the sources have, from 
   fc.assert(
     fc.property(fc.array(act, { maxLength: 120 }), (acts) => {
       const model = new Model()
-      const log = new ChangeLog()
+      const log = new LogInMemory()
       log.begin('one')
       let position = 0
       let map = new Map<string, string>()
@@ -93,7 +93,7 @@ test('change log: a follower that has caught up has what the sources have, from 
 
 test('change log: superseded entries do not stay in memory, and neither do dropped ones', (t) => {
   const model = new Model()
-  const log = new ChangeLog()
+  const log = new LogInMemory()
   log.begin('one')
   for (let n = 1; n <= 5000; n++) {
     model.change('abc'[n % 3]!, String(n))
@@ -114,7 +114,7 @@ test('change log: superseded entries do not stay in memory, and neither do dropp
 })
 
 test('change log: what is read of another log is refused', (t) => {
-  const log = new ChangeLog()
+  const log = new LogInMemory()
   log.begin('another')
   t.false(log.add(new Model().read(0, 1)))
 })

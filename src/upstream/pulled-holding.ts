@@ -61,7 +61,7 @@ type Kept = { result: Answer | SourceError; at: number }
  * An upstream of which only is held what was asked: each question is answered from a pull within bounds, for which the upstream applies
  * the filters that it declares.
  */
-export class PulledSource implements Holding {
+export class PulledHolding implements Holding {
   readonly name: string
   readonly visibility = 'public'
   readonly priority: number

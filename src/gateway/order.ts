@@ -9,7 +9,7 @@ import type { NewestPoint, ResumePoint } from './cursor.ts'
 import type { Asked } from './sources.ts'
 
 /** The order of an answer, over all matches as they are in each turn. */
-export type Walk = {
+export type Order = {
   /** At most `count` behind that point, or else behind the first `skip`. To be read in one turn. */
   take: (from: ResumePoint | null, skip: number, count: number) => readonly Visit[]
   /** Where it goes on behind a copy. */
@@ -28,7 +28,7 @@ export function newestFirst(
   asked: Asked,
   matches: CopyMatches,
   { cap, bounds }: { cap: Micros | undefined; bounds: PriceBounds },
-): Walk {
+): Order {
   return {
     bounds,
     take: (from, offset, limit) => {

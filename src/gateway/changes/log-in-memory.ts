@@ -5,7 +5,7 @@ import type { FeedRead } from '../../store/feed.ts'
 const SLACK = 1000
 
 /** The log of the store as far as this process has read it: of each key of a source the latest entry. */
-export class ChangeLog {
+export class LogInMemory {
   incarnation = ''
   /** Position of the latest entry that was read. */
   end = 0
