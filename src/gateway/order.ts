@@ -23,7 +23,7 @@ export type Order = {
 /** `price`: where the copy is in an order by price. */
 export type Visit = { copy: Copy; price?: { part: number; group: number; key: PriceKey } }
 
-/** Newest first. Dates of the future come last: at a gateway a source could take the first place by them. */
+/** Newest first. Dates behind `cap` (of the future, as of the first page) come last: at a gateway a source could take the first place by them. */
 export function newestFirst(
   asked: Asked,
   matches: CopyMatches,
@@ -32,9 +32,8 @@ export function newestFirst(
   return {
     bounds,
     take: (from, offset, limit) => {
-      const point = from as NewestPoint | null
-      const page = point === null ? { offset, cap } : { after: point.after, cap: point.cap }
-      return matches.page({ limit, ...page }).map((copy) => ({ copy }))
+      const after = (from as NewestPoint | null)?.after
+      return matches.page({ limit, cap, offset, after }).map((copy) => ({ copy }))
     },
     pointAfter: ({ copy }) => ({ after: placeOf(copy, nameIn(asked, copy)), cap }),
   }

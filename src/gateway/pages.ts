@@ -7,7 +7,7 @@ import type { CopyMatches } from '../listing-index/copy-matches.ts'
 import { ask, matchesOf, outcomesOf } from './asked.ts'
 import { orderByPrice } from './by-price/order-by-price.ts'
 import type { ByPrice } from './by-price/price-groups.ts'
-import { type Cursors, invalidCursor, type PricePoint, type ResumePoint } from './cursor.ts'
+import { type Cursors, invalidCursor, type NewestPoint, type PricePoint, type ResumePoint } from './cursor.ts'
 import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
 import { newestFirst, type Order, type Visit } from './order.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
@@ -102,7 +102,10 @@ export async function openOrder(
     return orderByPrice(settings, asked, matches, { by: byPrice, from: from as PricePoint | null, bounds })
   const { clock, sources } = settings
   // The order of the own Registry alone is that of the protocol.
-  const cap = sources.every(({ isOwn }) => isOwn) ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS)
+  const isOwn = sources.every((source) => source.isOwn)
+  const { cap } = (from as NewestPoint | null) ?? {
+    cap: isOwn ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS),
+  }
   return newestFirst(asked, matches, { cap, bounds })
 }
 

@@ -1,7 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
 import type { SourceReason } from '../../../src/domain/source/reasons.ts'
 import { EntrepotError } from '../../../src/errors.ts'
+import type { MergedPage } from '../../../src/gateway/pages.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
 import { gatewayOver, idsOfPage } from '../../helpers/pages.ts'
 
 /** A source with this many listings, `a0` the newest. */
@@ -66,4 +68,20 @@ test('the own Registry alone is read by price at any depth, and has nothing beyo
     t.deepEqual(idsOfPage(page), all.slice(offset, offset + 7))
     t.is(page.total, 5000)
   }
+})
+
+test('a date of the future is last on every page of a cursor, however late it is by then', async (t) => {
+  const clock = manualClock()
+  const now = clock.now() * 1000
+  const items = [fakeItem('soon', now + 130_000_000), ...[0, 1, 2].map((n) => fakeItem(`past${n}`, now - n))]
+  const gateway = gatewayOver([fakeSource('up', items)], { clock })
+  const ids: string[] = []
+  let cursor: string | null = null
+  do {
+    const page: MergedPage = await gateway.page({ limit: 1 }, { cursor })
+    ids.push(...idsOfPage(page))
+    cursor = page.nextCursor ?? null
+    clock.advance(20_000)
+  } while (cursor !== null)
+  t.deepEqual(ids, ['past0', 'past1', 'past2', 'soon'])
 })
