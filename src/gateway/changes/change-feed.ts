@@ -149,6 +149,8 @@ export class ChangeFeed {
     const { name } = source
     const isDenied = (copy: Copy): boolean => [...this.#attached].some((one) => one.isDenied(copy, name))
     const isPushedOut = ({ position }: Copy): boolean => {
+      // A Registry has one listing of an id: another publisher has it now.
+      if (!source.isGateway && after.length > 0) return false
       const number = source.coverage() === 'partial' ? source.rows() : null
       const [oldest] = number === null ? [] : this.#options.index.walk(number, 'oldest').take(1)
       return oldest !== undefined && position <= oldest.position

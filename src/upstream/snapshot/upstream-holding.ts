@@ -118,11 +118,10 @@ export class UpstreamHolding implements Holding {
     const { snapshot, isLoading, partOf, totals } = visible
     if (partOf === undefined) return undefined
     const held = snapshot.size
-    return {
-      state: isLoading === true ? 'loading' : 'partial',
-      held,
-      of: Math.max(held, totals?.total ?? partOf),
-    }
+    const { total = partOf } = totals ?? {}
+    // Where there is room for the total now, the next whole pull finds which of them are missing.
+    const of = Math.max(held, total > held ? total : partOf)
+    return { state: isLoading === true ? 'loading' : 'partial', held, of }
   }
 
   /**

@@ -1,10 +1,14 @@
 import test from 'ava'
 import { runFeeds } from './feeds.ts'
 
-/** Of a gateway on SQLite, and of replicas on one Redis. In 508 a publisher is blocked while a source refuses the key. */
+/**
+ * Of a gateway on SQLite, and of replicas on one Redis. In 508 a publisher is blocked while a source refuses the key, in 860053 a
+ * listing of a source that is held in part has another publisher.
+ */
 const WORLDS = [
   { seed: 103, rounds: 4 },
   { seed: 508, rounds: 8 },
+  { seed: 860053, rounds: 2 },
 ]
 
 for (const { seed, rounds } of WORLDS)
