@@ -33,6 +33,8 @@ export type Plan = {
 }
 
 export const INNER = 'inner'
+/** Its whole pulls come so often, and up to five times less often while they find nothing: then worlds are calm sooner. */
+export const INNER_FULL_SECONDS = 15
 
 /** As `sources` names the gateway's own Registry. */
 export const OWN = 'local'

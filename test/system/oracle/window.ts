@@ -14,7 +14,7 @@ import {
   priceOf,
   type Question,
 } from './model.ts'
-import type { Plan } from './plan.ts'
+import { INNER_FULL_SECONDS, type Plan } from './plan.ts'
 
 /** What an answer is judged by. */
 export type Evidence = { plan: Plan; history: History }
@@ -54,11 +54,8 @@ export function capAt(ms: number): Micros {
 /** All listings, the newest ones (at least so many), or what is not known. */
 export type Holding = 'whole' | 'unknown' | number
 
-/**
- * How long a gateway behind another one may have had what it sent: the age of what is followed counts from the stream, and whole pulls
- * that find nothing come up to five times less often.
- */
-const INNER_AGE_MS = 15_000 * 1.1 + 5 * 60_000 * 1.1
+/** How long a gateway behind another one may have had what it sent: the age of what is followed counts from the stream. */
+const INNER_AGE_MS = (15_000 + 5 * INNER_FULL_SECONDS * 1000) * 1.1
 
 export function windowOf(
   answers: readonly Completeness[],

@@ -6,7 +6,7 @@ import { Changes, terms } from './changes.ts'
 import { History } from './history.ts'
 import type { Question } from './model.ts'
 import { OwnRegistry } from './own-registry.ts'
-import { INNER, OWN, type Plan, type Route } from './plan.ts'
+import { INNER, INNER_FULL_SECONDS, OWN, type Plan, type Route } from './plan.ts'
 import { OUTAGES, ScriptedRegistry } from './scripted-registry.ts'
 
 /** Several scripted Registries, and one or two real gateways over them, all by one clock and one seed. */
@@ -85,6 +85,7 @@ export async function startWorld(seed: number): Promise<World> {
           url: name === INNER ? innerUrl! : urlOf(name),
           settings: [
             ...(name === INNER ? ['kind = "gateway"'] : []),
+            ...(id === INNER ? [`full_refresh_seconds = ${INNER_FULL_SECONDS}`] : []),
             ...(maxListings === null ? [] : [`max_listings = ${maxListings}`]),
             `priority = ${priority}\ntimeout_ms = 30000`,
           ].join('\n'),
