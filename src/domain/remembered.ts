@@ -21,3 +21,15 @@ export function keepLatest<Key, Value>(kept: Map<Key, Value>, key: Key, value: V
   kept.set(key, value)
   if (kept.size > most) kept.delete(kept.keys().next().value!)
 }
+
+/** What `read` gives for an object, which is read once as long as the object lives. */
+export function oncePerObject<Key extends object, Reading>(
+  read: (key: Key) => Reading,
+): (key: Key) => Reading {
+  const readings = new WeakMap<Key, { reading: Reading }>()
+  return (key) => {
+    const known = readings.get(key) ?? { reading: read(key) }
+    readings.set(key, known)
+    return known.reading
+  }
+}

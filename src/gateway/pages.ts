@@ -1,4 +1,5 @@
 import type { ListingQuery } from '../domain/query.ts'
+import { oncePerObject } from '../domain/remembered.ts'
 import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { endOfMs } from '../domain/timestamp.ts'
@@ -129,17 +130,10 @@ function wholeOf({ answers }: Asked): number | undefined {
   return answer.isNewest === true ? answer.part?.of : undefined
 }
 
-function rankedNames(sources: readonly Holding[]): string {
-  const ranked = rankSources(sources)
-  const known = NAMES.get(ranked)
-  if (known !== undefined) return known
-  const names = JSON.stringify(ranked.map(({ name }) => name))
-  NAMES.set(ranked, names)
-  return names
-}
-
 /** The names of a thousand sources are long. */
-const NAMES = new WeakMap<readonly Holding[], string>()
+const rankedNames = oncePerObject((ranked: readonly Holding[]) =>
+  JSON.stringify(ranked.map(({ name }) => name)),
+)
 
 /** Binds a cursor to everything but the page size. */
 export function questionOf(
@@ -157,7 +151,7 @@ export function questionOf(
     filters,
     meanings,
     via,
-    rankedNames(sources),
+    rankedNames(rankSources(sources)),
     ...(standing?.key ? [standing.key] : []),
   ]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)

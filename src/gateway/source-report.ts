@@ -61,12 +61,10 @@ export function nameSome<Note extends SourceNote>(
   groups: readonly (readonly [Note, ...Note[]])[],
   settings: Pick<MarketSettings, 'describeFailure'>,
 ): NamedSources<Note> {
-  const quietAge = ([{ state, mode, returned, age_seconds: age }, ...gaps]: (typeof groups)[number]) =>
-    state === 'loaded' && mode !== 'local' && !returned && gaps.length === 0
-      ? typeof age === 'number'
-        ? age
-        : null
-      : undefined
+  const quietAge = ([{ state, mode, returned, age_seconds: age }, ...gaps]: (typeof groups)[number]) => {
+    const isQuiet = state === 'loaded' && mode !== 'local' && !returned && gaps.length === 0
+    return isQuiet ? (typeof age === 'number' ? age : null) : undefined
+  }
   return nameAllBut(groups, { describe: (group) => group, quietAge }, settings)
 }
 

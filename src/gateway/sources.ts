@@ -2,6 +2,7 @@ import { type Clock, withDeadline } from '../domain/clock.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
+import { oncePerObject } from '../domain/remembered.ts'
 import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
@@ -105,16 +106,9 @@ export function visibleSources(sources: readonly Holding[], { reader, named = nu
 }
 
 /** The best first: by priority, then in the order of the configuration, which has the own Registry first. */
-export function rankSources(sources: readonly Holding[]): readonly Holding[] {
-  const known = RANKED.get(sources)
-  if (known !== undefined) return known
-  const ranked = sources.toSorted((a, b) => a.priority - b.priority)
-  RANKED.set(sources, ranked)
-  return ranked
-}
-
-/** Most questions are about all sources. */
-const RANKED = new WeakMap<readonly Holding[], readonly Holding[]>()
+export const rankSources = oncePerObject((sources: readonly Holding[]): readonly Holding[] =>
+  sources.toSorted((a, b) => a.priority - b.priority),
+)
 
 /** Rejects with `timeout` where the work takes longer than `ms`. */
 export function withBudget<T>(

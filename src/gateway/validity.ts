@@ -1,3 +1,4 @@
+import { oncePerObject } from '../domain/remembered.ts'
 import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { MANY_SOURCES } from '../wire/source.ts'
@@ -61,15 +62,9 @@ function readLasting(results: NonNullable<Made['results']>): Lasting | undefined
 }
 
 /** Many questions have the same answers of their sources. */
-const LASTING = new WeakMap<Asked['answers'], { lasting: Lasting | undefined }>()
-
-function lastingOf(answers: Asked['answers']): Lasting | undefined {
-  const known = LASTING.get(answers) ?? {
-    lasting: readLasting(answers.map(({ source, answer }) => ({ source, result: answer }))),
-  }
-  LASTING.set(answers, known)
-  return known.lasting
-}
+const lastingOf = oncePerObject((answers: Asked['answers']) =>
+  readLasting(answers.map(({ source, answer }) => ({ source, result: answer }))),
+)
 
 /** `other` absent: the first alone. */
 export function bothHold(one: Validity, other: Validity): Validity {

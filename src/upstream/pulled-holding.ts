@@ -262,7 +262,8 @@ export class PulledHolding implements Holding {
     })
     const { listings, partOf, ageSeconds = 0, invalid, missing, cut } = pulled
     await learnFilters(index, filters())
-    const snapshot = (await new Snapshot(index, name, sent.status).changeTo(listings)).make()
+    const { next: snapshot, make } = await new Snapshot(index, name, sent.status).changeTo(listings)
+    make()
     const isPart = partOf !== undefined
     const part = isPart ? ({ state: 'partial', held: snapshot.size, of: partOf } as const) : undefined
     const asOf = askedAt - ageSeconds * 1000

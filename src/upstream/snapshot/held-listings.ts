@@ -49,10 +49,10 @@ export class HeldListings {
   async restore({ listings, ...about }: SavedSnapshot): Promise<void> {
     const { newest, partOf } = newestOf(listings, this.bounds)
     const empty = this.#empty()
-    const change = await empty.changeTo(newest)
+    const { next: snapshot, make } = await empty.changeTo(newest)
     // Meanwhile an earlier runtime may have pulled a newer one.
     if (this.#state.current !== null) return empty.drop()
-    const snapshot = change.make()
+    make()
     this.#hold({ partOf, ...about, snapshot, invalid: 0, totals: null }, { isContinued: true })
   }
 
@@ -220,17 +220,17 @@ export class HeldListings {
     const before = current?.snapshot ?? this.#empty()
     const { newest, partOf: all } = newestOf(listings, this.bounds)
     const { partOf = all } = about
-    const { listingIds, next, make } = await before.changeTo(newest)
+    const { listingIds, next: snapshot, make } = await before.changeTo(newest)
     // What a later runtime holds is not replaced.
     if (this.#isClosed) {
-      if (next !== current?.snapshot) await next.drop()
+      if (snapshot !== current?.snapshot) await snapshot.drop()
       return false
     }
     const copies = this.#state.isFollowed ? new Map(listingIds.map((id) => [id, before.find(id)])) : null
     // What goes was pushed out only where the source is held in part by then.
     const partBefore = current?.partOf
     if (current !== null && current.isLoading !== true) current.partOf = partOf
-    const snapshot = make()
+    make()
     snapshot.remove(this.#removed)
     if (current !== null) current.partOf = partBefore
     this.differences = copies === null ? [] : differencesOf(copies, snapshot, about.missing)

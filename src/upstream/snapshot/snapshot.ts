@@ -128,7 +128,7 @@ export class Snapshot {
     const next = this.size === 0 ? this : new Snapshot(this.#index, this.#name, this.#status)
     const rows = await inTurns(next.#rowsOf(listings))
     for (const _step of this.#index.load(next.source, rows)) await new Promise(setImmediate)
-    return { listingIds, next, make: () => next }
+    return { listingIds, next, make: () => {} }
   }
 
   has(key: string, item: Item): boolean {
@@ -193,10 +193,9 @@ export class Snapshot {
     return { gone, changed }
   }
 
-  #replace(gone: Iterable<string>, changed: Iterable<readonly [key: string, item: Item]>): this {
+  #replace(gone: Iterable<string>, changed: Iterable<readonly [key: string, item: Item]>): void {
     this.remove(gone)
     for (const [key, item] of changed) this.#index.put(this.#rowOf(key, item))
-    return this
   }
 
   *#rowsOf(listings: ReadonlyMap<string, Item>): Generator<void, Row[]> {
@@ -221,12 +220,12 @@ function statusIn(bytes: Uint8Array): ListingStatus {
   return typeof status === 'string' && isListingStatus(status) ? status : 'open'
 }
 
-/** `make` applies the change at once, and returns the snapshot that has the listings: `next`, which is loaded already where it is another. */
 type SnapshotChange = {
+  /** That has the listings, once `make` has applied the change at once; another one is loaded already. */
   next: Snapshot
   /** Of the listings that are new, changed or gone. */
   listingIds: readonly string[]
-  make: () => Snapshot
+  make: () => void
 }
 
 /** Sellers without an address are one where their storefront is. */

@@ -3,12 +3,13 @@ import { runFeeds } from './feeds.ts'
 
 /**
  * Of a gateway on SQLite, and of replicas on one Redis. In 508 a publisher is blocked while a source refuses the key, in 860053 a
- * listing of a source that is held in part has another publisher.
+ * listing of a source that is held in part has another publisher, in 860103 one that was pushed out is gone once the source is whole.
  */
 const WORLDS = [
   { seed: 103, rounds: 4 },
   { seed: 508, rounds: 8 },
   { seed: 860053, rounds: 2 },
+  { seed: 860103, rounds: 6 },
 ]
 
 for (const { seed, rounds } of WORLDS)

@@ -22,7 +22,7 @@ async function openLocal() {
   return { index, row, projection: replica.projection, source: ownHolding(NAME, replica, systemClock) }
 }
 
-test('local source: copies of any status are held by id, and changes are reported in their turn', async (t) => {
+test('own holding: copies of any status are held by id, and changes are reported in their turn', async (t) => {
   const { index, row, projection, source } = await openLocal()
   t.is(source.answer(listingQuery()).source, projection.source)
   index.put({ ...row(1), status: 'closed' })

@@ -45,7 +45,7 @@ function letters(count: number): fc.Arbitrary<string> {
   return fc.constantFrom(...'abcdefghijklmnop'.slice(0, count))
 }
 
-test('change log: a follower that has caught up has what the sources have, from any position that is not gone', (t) => {
+test('log in memory: a follower that has caught up has what the sources have, from any position that is not gone', (t) => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 120 }), (acts) => {
       const model = new Model()
@@ -91,7 +91,7 @@ test('change log: a follower that has caught up has what the sources have, from 
   )
 })
 
-test('change log: superseded entries do not stay in memory, and neither do dropped ones', (t) => {
+test('log in memory: superseded entries do not stay in memory, and neither do dropped ones', (t) => {
   const model = new Model()
   const log = new LogInMemory()
   log.begin('one')
@@ -113,7 +113,7 @@ test('change log: superseded entries do not stay in memory, and neither do dropp
   t.false(log.reachesBack(5001))
 })
 
-test('change log: what is read of another log is refused', (t) => {
+test('log in memory: what is read of another log is refused', (t) => {
   const log = new LogInMemory()
   log.begin('another')
   t.false(log.add(new Model().read(0, 1)))
