@@ -97,14 +97,17 @@ export function judgeFacets(found: FoundCounts, { plan, history }: Evidence): Ve
 export function judgeOne(found: FoundOne, { plan, history }: Evidence): Verdict {
   const { listingId, shown, ageMs, begin, end, complete } = found
   const fault = (text: string): Verdict => verdictOf(found, [text])
-  if (!complete && plan.failing === null) return fault('a better source counts as missing')
-  const copies = pathsOf(plan, ANY_LISTING).flatMap((path) => {
+  const versions = pathsOf(plan, ANY_LISTING).flatMap((path) => {
     const since = begin.at - Math.max(ageMs, LOOK_UP_MS * (path.isBehind ? 2 : 1)) - 1000
     return history
       .of(path.registry, listingId)
-      .filter((version) => version.odd === undefined && overlaps(version, since, end))
+      .filter((version) => overlaps(version, since, end))
       .map((version) => ({ path, version, isSteady: isUnchanged(version, since, end) }))
   })
+  // A source whose copy is too large to read has not answered.
+  const copies = versions.filter(({ version }) => version.odd === undefined)
+  if (!complete && plan.failing === null && copies.length === versions.length)
+    return fault('a better source counts as missing')
   const steady = copies.filter(({ isSteady }) => isSteady)
   if (shown === null)
     return steady.length > 0 && complete
