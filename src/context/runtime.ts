@@ -62,24 +62,20 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   try {
     for (const { path, message } of [...specWarnings(fileSpec, config.filterSpecPath), ...config.warnings])
       scope.log.warn({ setting: path, problem: message }, 'configuration warning')
-    const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, filters })
+    const { upstreams, isReady, start, ...lifecycle } = await openUpstreams({ ...options, filters })
     cleanup.add(lifecycle.close)
     const local = createLocal({ config, spec, replica }, clock)
-    const { all, gateway, signedGateway, markets } = await openGateways(options, {
-      spec,
-      replica,
-      local,
-      upstreams,
-    })
-    const { changes: feed } = scope
+    const parts = { spec, replica, local, upstreams }
+    const { all, gateway, signedGateway, markets } = await openGateways(options, parts)
     const registry = local === null ? null : followedRegistry(scope.store, replica, config.registry.name)
-    cleanup.add(() => {
+    const closeMarkets = () => {
       for (const market of markets) market.close()
-    })
-    const { market } = gateway
-    const isDenied = (item: Item, name: string) => market.rulesOf(name)?.denies(item) === true
-    const endFollowing = feed.attach({ sources: all, registry, isDenied })
+    }
+    cleanup.add(closeMarkets)
+    const isDenied = (item: Item, name: string) => gateway.market.rulesOf(name)?.denies(item) === true
+    const endFollowing = scope.changes.attach({ sources: all, registry, isDenied })
     cleanup.add(endFollowing)
+    await start()
     const stopEnding = endDueBlocks(new Blocks(scope.store, replica), clock)
     cleanup.add(stopEnding)
     const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
@@ -98,13 +94,15 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         return lifecycle.stop()
       },
       activate: () => {
-        feed.stored.retentionMs = config.changes.retentionSeconds * 1000
+        scope.changes.stored.retentionMs = config.changes.retentionSeconds * 1000
         lifecycle.activate()
       },
       close: async (successor) => {
+        // The last changes of its pulls are followed, too.
+        await lifecycle.stop()
         endFollowing()
         stopEnding()
-        for (const market of markets) market.close()
+        closeMarkets()
         await lifecycle.close()
         if (successor === null) closeReplica()
         else if (successor.replica !== replica) await dropReplica()
@@ -197,6 +195,7 @@ async function openUpstreams({
 
 const NO_UPSTREAMS: Upstreams = {
   upstreams: [],
+  start: async () => {},
   isReady: () => true,
   ready: Promise.resolve(),
   activate: () => {},

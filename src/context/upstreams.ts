@@ -13,6 +13,8 @@ import type { ProcessScope } from './process.ts'
 
 export type Upstreams = {
   upstreams: readonly Upstream[]
+  /** Resolves when what was saved is held, and the pulls have begun. Only what follows the sources by then sees all changes. */
+  start: () => Promise<void>
   isReady: () => boolean
   /** Resolves when each was requested once, with any outcome. */
   ready: Promise<unknown>
@@ -73,9 +75,11 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
     return { upstream, agent, release }
   })
   const upstreams = opened.map(({ upstream }) => upstream)
-  for (const upstream of upstreams) await upstream.start()
   return {
     upstreams,
+    start: async () => {
+      for (const upstream of upstreams) await upstream.start()
+    },
     isReady: () => upstreams.every(({ isReady }) => isReady()),
     ready: Promise.all(upstreams.map(({ ready }) => ready)),
     activate: () => caches.activate(narrowed),

@@ -85,9 +85,10 @@ export class ChangeFeed {
     void this.stored.append()
   }
 
-  close(): void {
+  /** Resolves when all changes so far are appended. */
+  close(): Promise<void> {
     for (const end of this.#ends) end()
-    this.stored.close()
+    return this.stored.close()
   }
 
   /** A source that may have been held before. */

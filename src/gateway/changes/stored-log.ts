@@ -110,7 +110,9 @@ export class StoredLog {
     this.#options.onFault(cause)
   }
 
-  close(): void {
+  /** Resolves when what was put is appended, or the store has failed: the next process may hold the change, and cannot know that it was one. */
+  async close(): Promise<void> {
+    await this.append()
     this.#isClosed = true
     this.#endFollowing()
     this.#cancelRead?.()

@@ -3,13 +3,15 @@ import { runFeeds } from './feeds.ts'
 
 /**
  * Of a gateway on SQLite, and of replicas on one Redis. In 508 a publisher is blocked while a source refuses the key, in 860053 a
- * listing of a source that is held in part has another publisher, in 860103 one that was pushed out is gone once the source is whole.
+ * listing of a source that is held in part has another publisher, in 860103 one that was pushed out is gone once the source is whole, in 860132 a source
+ * has lost one that a restarted replica restores.
  */
 const WORLDS = [
   { seed: 103, rounds: 4 },
   { seed: 508, rounds: 8 },
   { seed: 860053, rounds: 2 },
   { seed: 860103, rounds: 6 },
+  { seed: 860132, rounds: 2 },
 ]
 
 for (const { seed, rounds } of WORLDS)
