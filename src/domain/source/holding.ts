@@ -94,5 +94,7 @@ export type HoldingChange =
   | { kind: 'replaced'; from: number | null; to: number }
   /** What is held is shown again, or no longer. */
   | { kind: 'shown' | 'hidden'; source: number }
+  /** What was held in part is held whole. */
+  | { kind: 'whole' }
   /** From now on listings are held. `isContinued`: as another process, or an earlier one, has held them. */
   | { kind: 'held'; isContinued: boolean }

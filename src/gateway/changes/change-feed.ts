@@ -121,6 +121,9 @@ export class ChangeFeed {
         if (this.#options.isShared) this.#continue(source, false)
         this.#return(source)
         break
+      case 'whole':
+        void this.stored.append().then(() => this.#removePushedOut(source))
+        break
       case 'held':
         // While the source refuses our key nothing of it is found, and nothing is gone.
         if (change.isContinued && this.#options.isShared) {
@@ -216,10 +219,21 @@ export class ChangeFeed {
     const { name: source } = holding
     for (const { source: of, key, listingId, publisher, state } of this.stored.log.after(0)) {
       if (of !== source || key === WHOLE_SOURCE) continue
-      const absent = state === PUSHED_OUT ? PUSHED_OUT : GONE
+      const absent = state === PUSHED_OUT && holding.coverage() !== 'whole' ? PUSHED_OUT : GONE
       const now = this.#statesOf(holding, listingId).get(key)?.state ?? absent
       if (isBegun || now !== state) this.stored.put({ source, key, listingId, publisher, state: now })
     }
+  }
+
+  /** What newer listings had pushed out, and the source does not have now that it is held whole. */
+  #removePushedOut(holding: Holding): void {
+    if (holding.coverage() !== 'whole') return
+    for (const { source, key, listingId, publisher, state } of this.stored.log.after(0)) {
+      if (source !== holding.name || state !== PUSHED_OUT) continue
+      if (!this.#statesOf(holding, listingId).has(key))
+        this.stored.put({ source, key, listingId, publisher, state: GONE })
+    }
+    void this.stored.append()
   }
 
   /** Changes of the store that a process did not append before it ended. */

@@ -34,12 +34,13 @@ export function changeOf(
     const described = describeItem(merged, settings, settings.bounds, view.query)
     return { kind: 'listing', key, listingId, publisher, merged: described }
   }
-  const unchecked = now.unknown.map(({ name }) => name)
-  // Whether its source still has it is not known while that is held in part.
-  if (state === PUSHED_OUT && unchecked.includes(source)) return null
+  // Whether its source still has it is not known until that is held whole.
+  if (state === PUSHED_OUT) return null
   // What a source without an answer had is not removed, unless it was gone before.
   const isGone = state === GONE && view.query.status === 'open'
   if (!isGone && !now.followed.has(source)) return UNKNOWN
+  // What the entry's own source has is known.
+  const unchecked = now.unknown.flatMap(({ name }) => (name === source ? [] : name))
   const removed: Change = { kind: 'removed', key, listingId, publisher, unchecked }
   const earlier = copiesSince(settings.feed, view, entry, since)
   if (earlier !== undefined)

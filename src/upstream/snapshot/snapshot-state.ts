@@ -131,6 +131,7 @@ export class SnapshotState {
     if (from !== source) changes.emit({ kind: 'replaced', from, to: source })
     if ((before.visible === null) !== (visible === null))
       changes.emit({ kind: visible === null ? 'hidden' : 'shown', source })
+    if (before.current.partOf !== undefined && current.partOf === undefined) changes.emit({ kind: 'whole' })
   }
 }
 

@@ -308,4 +308,8 @@ test('a followed upstream: what newer listings push out of a part that its gatew
   await eventually('pulled', async () => !(await idsOf(outer)).includes('x-0003'))
   clock.advance(10_000)
   t.is((await sourceOf(outer)).missed_changes, 0)
+
+  large.items = large.items.slice(1)
+  await send(`${inner.url}/admin/sources/large/refresh`, pull)
+  await eventually('gone by the stream alone', async () => !(await idsOf(outer)).includes('new-0000'))
 })

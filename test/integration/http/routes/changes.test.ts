@@ -253,7 +253,8 @@ for (const [how, count, gone] of [
     t.deepEqual(received.sort(), [
       ['listing', 'large-0003', 'small', ['large']],
       ...[0, 1, 2].map((n) => ['listing', `new-000${n}`, 'large', undefined]),
-      ...gone.map((id) => ['removed', id, undefined, ['large']]),
+      // Its source has lost it, which is no doubt of that source.
+      ...gone.map((id) => ['removed', id, undefined, undefined]),
     ] as never)
     t.true(follower.map.has(`${ALICE.address.toLowerCase()}/large-0002`))
   })
