@@ -16,7 +16,6 @@ export class Vocabulary {
   readonly tables: Tables
   readonly #gpus = new Map<string, GpuReading>()
   readonly #places = new Map<string, PlaceReading>()
-  readonly #described = new WeakMap<object, string>()
   readonly #texts = new WeakMap<GpuReading, WeakMap<PlaceReading, string>>()
   #latest: { listing: JsonValue; source: string; meaning: Meaning } | null = null
 
@@ -65,16 +64,9 @@ export class Vocabulary {
     return 'model' in value ? { gpu: value.model } : { ...value.suggestions[0] }
   }
 
-  /**
-   * JSON members for a reader: `gpu` and `place`, with what is known; empty where nothing is. Remembered as long as the item,
-   * whose listing is read once.
-   */
-  describe(item: object, readListing: () => JsonValue, source: string): string {
-    const known = this.#described.get(item)
-    if (known !== undefined) return known
-    const described = this.#describe(this.read(readListing(), source))
-    this.#described.set(item, described)
-    return described
+  /** JSON members for a reader: `gpu` and `place`, with what is known; empty where nothing is. */
+  describe(listing: JsonValue, source: string): string {
+    return this.#describe(this.read(listing, source))
   }
 
   /** Readings are remembered, so many listings share one. */
