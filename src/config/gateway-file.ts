@@ -12,9 +12,9 @@ import { type InCamelCase, inCamelCase } from './camel-case.ts'
 import { type CurationOptions, checkCuration, curationOptions, curationShape } from './curation.ts'
 import { type GatewayIdentity, identityTable, readIdentity } from './identity.ts'
 import { readKeyFile } from './key-file.ts'
+import { describeFailure, placeIn } from './row-file.ts'
 import { withDescriptions } from './setting-descriptions.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
-import { lineOf } from './toml-lines.ts'
 import { count, sourceName, text, upstreamEntry, upstreamOptions } from './upstream-entry.ts'
 import { expandVariables, type FileContext } from './variables.ts'
 import { checkViews, keyViews, type ViewOptions, viewChoices, viewList, viewOptions } from './views.ts'
@@ -49,6 +49,7 @@ export type GatewayFile = Omit<
 /** Adds each problem to `problems`, with the file's path; then the result is the defaults. */
 export function parseGatewayFile(text: string, { file, environment, problems }: FileContext): GatewayFile {
   const found: Violation[] = []
+  const placeOf = (path: string): string => placeIn(file, text, path)
   const source = { file, environment, problems: found }
   const parsed = gatewayFile.safeParse(expandVariables(parseToml(text, found), source))
   if (parsed.success) checkAll(parsed.data, found)
@@ -68,14 +69,9 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   const vocabulary = readVocabulary({ gpus: beside(rows.gpus), places: beside(rows.places) }, problems)
   const keyFile = beside(keys.file)
   const declared = keyFile === null ? [] : readKeyFile(keyFile, keyViews(views), problems)
-  for (const { path, message } of found) {
-    const line = path === '' ? null : lineOf(text, path)
-    const place = line === null ? file : `${file}:${line}`
-    problems.push({ path: path ? `${place}: ${path}` : place, message })
-  }
+  for (const { path, message } of found) problems.push({ path: placeOf(path), message })
   const inCamel = { ...inCamelCase(tables), gateway: inCamelCase(gateway) }
   const { freshSeconds, maxBytes = defaultCacheBytes() } = inCamel.cache
-  const placeOf = (path: string): string => `${file}:${lineOf(text, path) ?? 1}: ${path}`
   return {
     ...inCamel,
     identity,
@@ -172,18 +168,9 @@ function parseToml(source: string, problems: Violation[]): unknown {
   try {
     return parse(source)
   } catch (cause) {
-    const [firstLine] = (cause as Error).message.split('\n')
-    problems.push({
-      path: '',
-      message: `not TOML: ${firstLine?.replace(/^Invalid TOML document: /, '')}${position(cause)}`,
-    })
+    problems.push({ path: '', message: describeFailure(cause) })
     return {}
   }
-}
-
-function position(cause: unknown): string {
-  const { line, column } = cause as { line?: number; column?: number }
-  return line === undefined ? '' : ` (line ${line}, column ${column})`
 }
 
 /** Paths in `known`, such as an unset variable, are reported already. */

@@ -25,28 +25,21 @@ const key = z.strictObject({
  * @param views names that a key may have
  */
 export function readKeyFile(file: string, views: readonly string[], problems: Violation[]): ApiKey[] {
-  const { rows, report } = readRowFile(file, { keys: key }, MAX_KEYS, problems)
-  const faults: Violation[] = []
-  const hashes = rows.keys.map(({ hash }) => hash)
-  for (const [n, { path, name, scope, role, hash, view }] of rows.keys.entries()) {
+  const { keys } = readRowFile(file, { keys: key }, MAX_KEYS, problems)
+  const hashes = keys.map(({ hash }) => hash)
+  for (const [n, { place, name, scope, role, hash, view }] of keys.entries()) {
+    const fail = (member: string, message: string): void =>
+      void problems.push({ path: place(member), message })
     const first = hashes.indexOf(hash)
-    if (first < n)
-      faults.push({ path: `${path}.hash`, message: `also the hash of ${rows.keys[first]!.path}; remove one` })
+    if (first < n) fail('hash', `also the hash of ${keys[first]!.path}; remove one`)
     if (view !== undefined && !views.includes(view))
-      faults.push({
-        path: `${path}.view`,
-        message: `there is no view '${view}'${suggestName(view, views)}; known are ${views.join(', ')}`,
-      })
-    if (role !== undefined && scope !== undefined)
-      faults.push({ path: `${path}.role`, message: `${NOT_BOTH}; remove one` })
-    if (role !== undefined && view !== undefined)
-      faults.push({ path: `${path}.view`, message: `${NO_VIEW}; remove it` })
-    if (role === 'admin' && isReservedName(name))
-      faults.push({ path: `${path}.name`, message: `'${name}' is reserved; choose another name` })
+      fail('view', `there is no view '${view}'${suggestName(view, views)}; known are ${views.join(', ')}`)
+    if (role !== undefined && scope !== undefined) fail('role', `${NOT_BOTH}; remove one`)
+    if (role !== undefined && view !== undefined) fail('view', `${NO_VIEW}; remove it`)
+    if (role === 'admin' && isReservedName(name)) fail('name', `'${name}' is reserved; choose another name`)
   }
-  report(faults)
   const createdAt = timeOf(file)
-  return rows.keys.map(({ name, scope = 'read', role = scope, hash, view = null, expires }) => ({
+  return keys.map(({ name, scope = 'read', role = scope, hash, view = null, expires }) => ({
     id: -1 - Number.parseInt(hash.slice(0, ID_DIGITS), 16),
     ...{ name, scope: role, hash, view, createdAt },
     expiresAt: expires === undefined ? null : (Date.parse(expires) + MS_PER_DAY) * 1000,

@@ -1,7 +1,5 @@
 /** A row of `[[gpus]]`. */
 export type GpuRow = {
-  /** Where it is in its file, such as `gpus[3]`. */
-  path: string
   model: string
   vendor?: string | undefined
   aliases?: readonly string[] | undefined
@@ -17,7 +15,13 @@ type VariantRow = {
 }
 
 /** A row of `[[names]]`: the model that one source means by one text. */
-export type NameRow = { path: string; source: string; text: string; model: string }
+export type NameRow = {
+  source: string
+  text: string
+  model: string
+  /** Where a member is, for problems. */
+  place: (member: string) => string
+}
 
 export type GpuModel = {
   model: string

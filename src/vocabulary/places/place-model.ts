@@ -20,7 +20,7 @@ export type Meaning =
   | { kind: 'compass' }
   | { kind: 'nothing' }
 
-/** Rows of a file, each with its path there. */
+/** Rows of a file. */
 export type PlaceRows = {
   countries: readonly CountryRow[]
   states: readonly StateRow[]
@@ -41,7 +41,7 @@ export type CountryRow = Row<{
 }>
 
 /** Of the United States. */
-export type StateRow = Row<{ state: string; name: string; cities?: readonly string[] | undefined }>
+type StateRow = Row<{ state: string; name: string; cities?: readonly string[] | undefined }>
 
 export type RegionRow = Row<{
   codes?: readonly string[] | undefined
@@ -58,4 +58,5 @@ export type PlaceRow = Row<{
   continent?: Continent | undefined
 }>
 
-type Row<Members> = Members & { path: string }
+/** `place`: where a member is, for problems. */
+export type Row<Members> = Members & { place: (member: string) => string }

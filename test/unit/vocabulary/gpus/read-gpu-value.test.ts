@@ -1,9 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { readGpuTable } from '../../../../src/config/gpu-rows.ts'
+import { shippedVocabulary } from '../../../../src/config/vocabulary.ts'
 import { readGpuValue, readVariantValue } from '../../../../src/vocabulary/gpus/read-gpu-value.ts'
 
-const table = readGpuTable(null, [])
+const table = shippedVocabulary().tables.gpus
 
 test('readGpuValue: every name of a model asks for it, in any case and with words of its vendor', (t) => {
   for (const { model, aliases } of table.models)

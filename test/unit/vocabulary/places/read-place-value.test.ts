@@ -1,5 +1,5 @@
 import test from 'ava'
-import { readPlaceTable } from '../../../../src/config/place-rows.ts'
+import { shippedVocabulary } from '../../../../src/config/vocabulary.ts'
 import { continentOfCountry, countryName } from '../../../../src/vocabulary/places/place-table.ts'
 import {
   continentName,
@@ -7,7 +7,7 @@ import {
   readCountryValue,
 } from '../../../../src/vocabulary/places/read-place-value.ts'
 
-const table = readPlaceTable(null, [])
+const table = shippedVocabulary().tables.places
 const country = (text: string) => readCountryValue(table, text)
 const continent = (text: string) => readContinentValue(table, text)
 
