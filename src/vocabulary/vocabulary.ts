@@ -3,7 +3,7 @@ import { remembered } from '../domain/remembered.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { type DerivedStep, MEANING, SIZE_FIELDS } from '../filter-spec/path.ts'
 import { at, type JsonValue } from '../json/value.ts'
-import { DERIVED_FIELDS } from './derived-fields.ts'
+import { DERIVED_FIELDS, parseDerived } from './derived-fields.ts'
 import { type GpuReading, readGpu } from './gpus/read-gpu.ts'
 import { readGpuValue } from './gpus/read-gpu-value.ts'
 import { describeMeaning, type Meaning, type Tables } from './meaning.ts'
@@ -43,16 +43,16 @@ export class Vocabulary {
   }
 
   #filter(name: DerivedName): Filter {
-    const { path, parse, definition } = DERIVED_FIELDS[name]
     const { valueIn, tables } = this
+    const { path, read } = DERIVED_FIELDS[name]
     return {
       name,
       path,
-      ...definition,
+      ...(read === undefined ? AT_LEAST : TEXT),
       on_missing: 'fail',
       indexed: true,
       compiled: [{ kind: 'derived', field: name, version: tables.version, source: '', valueIn }],
-      parseDerived: (raw) => parse(raw, tables, name),
+      parseDerived: (raw) => parseDerived(raw, name, tables),
     }
   }
 
@@ -93,6 +93,9 @@ export class Vocabulary {
     return isDerivedName(field) ? DERIVED_FIELDS[field].valueIn(meaning, listing) : null
   }
 }
+
+const TEXT = { op: 'in', value_type: 'string', alias_kind: null } as const
+const AT_LEAST = { op: 'range', value_type: 'number', alias_kind: 'lower_bound' } as const
 
 function sizesOf({ gpu: { dataSheetGb, fp16Tflops } }: Meaning, listing: JsonValue): Sizes {
   const { gpu } = countedSizes(listing, '')

@@ -1,5 +1,6 @@
 import { suggestName } from '../../domain/nearest-name.ts'
 import type { Violation } from '../../errors.ts'
+import type { SourceRows } from '../source-rows.ts'
 import type { GpuModel, GpuRow, NameIndex, NameRow } from './gpu-model.ts'
 import { nameKey, nameParts } from './name-parts.ts'
 import { scanName } from './scan-name.ts'
@@ -10,7 +11,7 @@ export type GpuTable = {
   models: readonly GpuModel[]
   names: NameIndex
   /** Models by source and exact text. */
-  sources: ReadonlyMap<string, ReadonlyMap<string, GpuModel>>
+  sources: SourceRows<GpuModel>
   /** Names of variants by `nameKey()`. */
   variants: ReadonlyMap<string, string>
 }

@@ -1,5 +1,5 @@
+import { meaningAt } from '../source-rows.ts'
 import { dataSheetGbOf, fp16TflopsOf, memoryOf } from './data-sheet.ts'
-import type { GpuModel } from './gpu-model.ts'
 import type { GpuTable } from './gpu-table.ts'
 import { MAX_NAME_LENGTH } from './name-parts.ts'
 import { type NameReading, readName, readNameOf } from './read-name.ts'
@@ -63,21 +63,11 @@ export function readGpu(table: GpuTable, source: string, resource: GpuResource):
 /** What the source means by the text, or else what the text means by its parts. */
 function readText(table: GpuTable, source: string, text: string, count: number | null): NameReading | null {
   if (text.length > MAX_NAME_LENGTH) return null
-  const model = modelOfSource(table, source, text)
+  const model = meaningAt(table.sources, source, text)
   if (model !== null) return readNameOf(model, text)
   const name = readName(table.names, text)
   // `8x H100` with a `gpu_count` of 1 means something else by one of them.
   return name === null || name.count === null || count === null || name.count === count ? name : null
-}
-
-/** Rows of `eu` count for `eu/curated` as well; those of the longer source win. */
-function modelOfSource({ sources }: GpuTable, source: string, text: string): GpuModel | null {
-  if (sources.size === 0 || source.length > MAX_NAME_LENGTH) return null
-  for (let end = source.length; end > 0; end = source.lastIndexOf('/', end - 1)) {
-    const model = sources.get(source.slice(0, end))?.get(text)
-    if (model !== undefined) return model
-  }
-  return null
 }
 
 function countOf(value: unknown): number | null {

@@ -1,4 +1,5 @@
 import type { Violation } from '../../errors.ts'
+import type { SourceRows } from '../source-rows.ts'
 import { type Country, LIBRARY_COUNTRIES } from './country-library.ts'
 import type {
   CountryRow,
@@ -37,7 +38,7 @@ export type PlaceTable = {
   /** Codes that mean something else as often, each by itself. */
   ambiguous: ReadonlyMap<string, string>
   /** By source and exact text. */
-  sources: ReadonlyMap<string, ReadonlyMap<string, PlaceReading>>
+  sources: SourceRows<PlaceReading>
 }
 
 type Mutable = {

@@ -1,3 +1,4 @@
+import { meaningAt } from '../source-rows.ts'
 import type { PlaceReading } from './place-model.ts'
 import { placeOf, UNKNOWN_PLACE } from './place-reading.ts'
 import type { PlaceTable } from './place-table.ts'
@@ -18,7 +19,7 @@ const RULES: readonly Rule[] = [readCodeAtEnd, readCodes, readNames, readCloudRe
  */
 export function readPlace(table: PlaceTable, source: string, text: unknown): PlaceReading {
   if (typeof text !== 'string') return UNKNOWN_PLACE
-  const own = readRow(table, source, text)
+  const own = meaningAt(table.sources, source, text)
   if (own !== null) return own
   const plain = plainText(text)
   if (plain === null) return UNKNOWN_PLACE
@@ -27,16 +28,6 @@ export function readPlace(table: PlaceTable, source: string, text: unknown): Pla
     if (reading !== null) return reading
   }
   return UNKNOWN_PLACE
-}
-
-/** Of the longest source that has a row. */
-function readRow({ sources }: PlaceTable, source: string, text: string): PlaceReading | null {
-  if (sources.size === 0) return null
-  for (let name = source; ; name = name.slice(0, name.lastIndexOf('/'))) {
-    const reading = sources.get(name)?.get(text)
-    if (reading !== undefined) return reading
-    if (!name.includes('/')) return null
-  }
 }
 
 /** Names of countries and states as words: `paris-france-5`, `Finland 3`, `Tokyo, Japan`, `New Jersey`. */
