@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
 import { z } from 'zod'
 import { type ApiKey, KEY_ROLES, KEY_SCOPES } from '../domain/api-key.ts'
-import { suggestName } from '../domain/nearest-name.ts'
 import type { Violation } from '../errors.ts'
 import { isReservedName, NO_VIEW, NOT_BOTH } from '../wire/api-key.ts'
 import { readRowFile } from './row-file.ts'
+import { noSuch } from './views.ts'
 
 const MAX_KEYS = 1000
 /** Hex digits of a hash that are an id, which numbers of JSON hold exactly. */
@@ -32,8 +32,7 @@ export function readKeyFile(file: string, views: readonly string[], problems: Vi
       void problems.push({ path: place(member), message })
     const first = hashes.indexOf(hash)
     if (first < n) fail('hash', `also the hash of ${keys[first]!.path}; remove one`)
-    if (view !== undefined && !views.includes(view))
-      fail('view', `there is no view '${view}'${suggestName(view, views)}; known are ${views.join(', ')}`)
+    if (view !== undefined && !views.includes(view)) fail('view', noSuch('view', view, views))
     if (role !== undefined && scope !== undefined) fail('role', `${NOT_BOTH}; remove one`)
     if (role !== undefined && view !== undefined) fail('view', `${NO_VIEW}; remove it`)
     if (role === 'admin' && isReservedName(name)) fail('name', `'${name}' is reserved; choose another name`)

@@ -2,7 +2,7 @@ import { suggestName } from '../../domain/nearest-name.ts'
 import type { Violation } from '../../errors.ts'
 import type { SourceRows } from '../source-rows.ts'
 import type { GpuModel, GpuRow, NameIndex, NameRow } from './gpu-model.ts'
-import { nameKey, nameParts } from './name-parts.ts'
+import { keyOfText, nameParts } from './name-parts.ts'
 import { scanName } from './scan-name.ts'
 
 /** What the names of GPUs mean. */
@@ -26,13 +26,13 @@ export function buildGpuTable(
   problems: Violation[],
 ): GpuTable {
   const models = new Map<string, GpuModel>()
-  for (const row of gpus) models.set(keyOf(row.model), extendModel(models.get(keyOf(row.model)), row))
+  for (const row of gpus) models.set(keyOfText(row.model), extendModel(models.get(keyOfText(row.model)), row))
   const byKey = new Map<string, GpuModel>()
   for (const { model, aliases = [] } of gpus)
-    for (const name of [model, ...aliases]) byKey.set(keyOf(name), models.get(keyOf(model))!)
+    for (const name of [model, ...aliases]) byKey.set(keyOfText(name), models.get(keyOfText(model))!)
   const sources = new Map<string, Map<string, GpuModel>>()
   for (const row of names) {
-    const model = models.get(keyOf(row.model))
+    const model = models.get(keyOfText(row.model))
     const texts = sources.get(row.source) ?? new Map<string, GpuModel>()
     if (model !== undefined) sources.set(row.source, texts.set(row.text, model))
     else problems.push({ path: row.place('model'), message: noModel(row.model, models.values()) })
@@ -90,8 +90,6 @@ function partsOfLongest(keys: Iterable<string>): number {
 function variantNames(models: Iterable<GpuModel>): Map<string, string> {
   const names = new Map<string, string>()
   for (const { variants } of models)
-    for (const { name } of variants) if (!names.has(keyOf(name))) names.set(keyOf(name), name)
+    for (const { name } of variants) if (!names.has(keyOfText(name))) names.set(keyOfText(name), name)
   return names
 }
-
-const keyOf = (name: string): string => nameKey(nameParts(name) ?? [])

@@ -69,24 +69,7 @@ export const isFiller = (word: string): boolean => FILLERS.has(word)
 export const isCommonWord = (word: string): boolean => FILLERS.has(word) || SERIES.has(word)
 
 /** Sellers write the next word without a space behind these: `RTXPRO6000`, `TeslaT4`. */
-const GLUED_WORDS: readonly string[] = [
-  'nvidia',
-  'geforce',
-  'tesla',
-  'quadro',
-  'amd',
-  'instinct',
-  'radeon',
-  'intel',
-  'habana',
-  'google',
-  'tenstorrent',
-  'gtx',
-  'pro',
-  'rtx',
-  'titan',
-  'tpu',
-]
+const GLUED_WORDS: readonly string[] = [...SERIES.keys(), 'gtx', 'pro', 'rtx', 'titan', 'tpu']
 
 const COMPOUNDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['adageneration', ['ada', 'generation']],

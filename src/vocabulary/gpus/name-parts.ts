@@ -37,6 +37,9 @@ export function nameParts(text: string): readonly NamePart[] | null {
 /** Equal for names that differ in case, separators and marks only. */
 export const nameKey = (parts: readonly NamePart[]): string => parts.map(({ text }) => text).join(' ')
 
+/** Empty for a text without a name. */
+export const keyOfText = (text: string): string => nameKey(nameParts(text) ?? [])
+
 /** `PCI-E` and `PCI Express` are `PCIe`. */
 function addPart(parts: NamePart[], part: NamePart): void {
   const last = parts.at(-1)

@@ -3,7 +3,7 @@ import { namedMemory } from './data-sheet.ts'
 import type { GpuModel, NameIndex } from './gpu-model.ts'
 import type { GpuTable } from './gpu-table.ts'
 import { isCommonWord } from './gpu-words.ts'
-import { nameKey, nameParts } from './name-parts.ts'
+import { keyOfText, nameParts } from './name-parts.ts'
 import { type NameReading, readName } from './read-name.ts'
 import { scanName } from './scan-name.ts'
 
@@ -43,7 +43,7 @@ function nearModels({ models, names }: GpuTable, text: string): readonly string[
   const near = named.size > 0 || words.length === 0 ? named : modelsWith(words, names)
   if (near.size > 0) return [...near].slice(0, MAX_SUGGESTIONS).map(({ model }) => model)
   const nearest = nearestName(text, spellingsOf(models))
-  return nearest === null ? [] : [names.byKey.get(keyOf(nearest))!.model]
+  return nearest === null ? [] : [names.byKey.get(keyOfText(nearest))!.model]
 }
 
 function modelsWith(words: readonly string[], { byKey }: NameIndex): ReadonlySet<GpuModel> {
@@ -63,7 +63,7 @@ export function misspeltModel({ models, names }: GpuTable, text: string): string
   const named = readName(names, digits)
   if (named !== null) return named.model.model
   const nearest = nearestValue(text, spellingsOf(models))
-  return nearest === null ? null : names.byKey.get(keyOf(nearest))!.model
+  return nearest === null ? null : names.byKey.get(keyOfText(nearest))!.model
 }
 
 const LETTERS_AS_DIGITS = /(?<=\d)[oil]+|[oil]+(?=\d)/gi
@@ -76,7 +76,7 @@ export function readVariantValue(
   { names, variants }: GpuTable,
   text: string,
 ): { variant: string } | { suggestions: readonly VariantHint[] } {
-  const variant = variants.get(keyOf(text))
+  const variant = variants.get(keyOfText(text))
   if (variant !== undefined) return { variant }
   const name = readName(names, text)
   if (name?.variant) return { suggestions: [{ gpu: name.model.model, gpu_variant: name.variant.name }] }
@@ -85,5 +85,3 @@ export function readVariantValue(
   const near = variants.get(words.join(' ')) ?? nearestName(text, variants.values())
   return { suggestions: near === null ? [] : [{ gpu_variant: near }] }
 }
-
-const keyOf = (text: string): string => nameKey(nameParts(text) ?? [])
