@@ -3,7 +3,7 @@ import type { Violation } from '../../errors.ts'
 import type { SourceRows } from '../source-rows.ts'
 import type { GpuModel, GpuRow, NameIndex, NameRow } from './gpu-model.ts'
 import { keyOfText, nameParts } from './name-parts.ts'
-import { scanName } from './scan-name.ts'
+import { scanName } from './read-name.ts'
 
 /** What the names of GPUs mean. */
 export type GpuTable = {

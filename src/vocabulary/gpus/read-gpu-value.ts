@@ -1,11 +1,9 @@
 import { nearestName, nearestValue } from '../../domain/nearest-name.ts'
-import { namedMemory } from './data-sheet.ts'
 import type { GpuModel, NameIndex } from './gpu-model.ts'
 import type { GpuTable } from './gpu-table.ts'
-import { isCommonWord } from './gpu-words.ts'
-import { keyOfText, nameParts } from './name-parts.ts'
-import { type NameReading, readName } from './read-name.ts'
-import { scanName } from './scan-name.ts'
+import { isCommonWord, keyOfText, nameParts } from './name-parts.ts'
+import { namedMemory } from './read-gpu.ts'
+import { type NameReading, readName, scanName } from './read-name.ts'
 
 /** Parameters to ask instead. */
 type GpuHint = { gpu: string; gpu_variant?: string; gpu_memory_gb_min?: string }
