@@ -6,7 +6,7 @@ import type { Scalar } from '../filter-spec/scalar.ts'
 import { type JsonValue, numberAt } from '../json/value.ts'
 import { readGpuValue, readVariantValue } from './gpus/read-gpu-value.ts'
 import { parseNumbers, parseTexts } from './judge.ts'
-import type { Meaning, Tables } from './meaning.ts'
+import type { Meaning, Tables, ValueReading } from './meaning.ts'
 import { type DerivedName, DURATION_PATH, GPUS_PATH, SLA_PATH } from './names.ts'
 import { anyIn, continentOf, oneOf, UNKNOWN } from './open-value.ts'
 import { continentOfCountry } from './places/place-table.ts'
@@ -28,12 +28,12 @@ export const DERIVED_FIELDS: Readonly<Record<DerivedName, DerivedField>> = {
   gpu: {
     path: '$._meta.gpu.model',
     valueIn: ({ gpu }) => (gpu.isGpu ? (gpu.model ?? UNKNOWN) : null),
-    read: modelOf,
+    read: (text, { gpus }, name) => knownOf(name, text, readGpuValue(gpus, text)),
   },
   gpu_variant: {
     path: '$._meta.gpu.variant',
     valueIn: ({ gpu }) => gpu.variant ?? (gpu.mayHaveVariant ? UNKNOWN : null),
-    read: variantOf,
+    read: (text, { gpus }, name) => knownOf(name, text, readVariantValue(gpus, text)),
   },
   gpu_memory_gb_min: {
     path: '$._meta.gpu.memory_gb',
@@ -99,28 +99,16 @@ function totalOf(memoryGb: readonly number[], listing: JsonValue): Scalar {
   return gpus === null ? UNKNOWN : oneOf(memoryGb.map((gb) => gb * gpus))
 }
 
-function modelOf(text: string, { gpus }: Tables, name: string): string {
-  const value = readGpuValue(gpus, text)
-  return 'model' in value ? value.model : refuse(name, text, value.suggestions.map(queryText))
-}
-
-function variantOf(text: string, { gpus }: Tables, name: string): string {
-  const value = readVariantValue(gpus, text)
-  return 'variant' in value ? value.variant : refuse(name, text, value.suggestions.map(queryText))
-}
-
-const queryText = (query: Record<string, string>): string =>
-  Object.entries(query)
-    .map(([name, value]) => `${name}=${value}`)
-    .join('&')
-
-function knownOf(name: string, text: string, value: { code: string } | { near: readonly string[] }): string {
-  return 'code' in value ? value.code : refuse(name, text, value.near)
-}
-
 /** @throws EntrepotError `bad_request` */
-function refuse(name: string, text: string, near: readonly string[]): never {
+function knownOf(name: string, text: string, reading: ValueReading<string | object>): string {
+  if ('value' in reading) return reading.value
+  const near = reading.near.map((one) => (typeof one === 'string' ? one : queryText(one)))
   const hint =
     near.length === 0 ? '; GET /vocabulary lists the values' : `; did you mean ${near.join(' or ')}?`
   throw new EntrepotError('bad_request', `${name}: ${quote(text)} is not a known value${hint}`)
 }
+
+const queryText = (query: object): string =>
+  Object.entries(query)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&')

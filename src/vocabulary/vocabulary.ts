@@ -60,8 +60,8 @@ export class Vocabulary {
   queryOf(text: string): Readonly<Record<string, string>> | null {
     const { gpus } = this.tables
     if (readGpu(gpus, '', { gpu_model: text }).model === null) return null
-    const value = readGpuValue(gpus, text)
-    return 'model' in value ? { gpu: value.model } : { ...value.suggestions[0] }
+    const reading = readGpuValue(gpus, text)
+    return 'value' in reading ? { gpu: reading.value } : { ...reading.near[0] }
   }
 
   /** JSON members for a reader: `gpu` and `place`, with what is known; empty where nothing is. */

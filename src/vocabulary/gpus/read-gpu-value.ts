@@ -1,4 +1,5 @@
 import { nearestName, nearestValue } from '../../domain/nearest-name.ts'
+import type { ValueReading } from '../meaning.ts'
 import type { GpuModel, NameIndex } from './gpu-model.ts'
 import type { GpuTable } from './gpu-table.ts'
 import { isCommonWord, keyOfText, nameParts } from './name-parts.ts'
@@ -14,14 +15,11 @@ const MAX_SUGGESTIONS = 5
 const MAX_COMPARED = 2000
 
 /** What a reader asks as `gpu`. A text that says more than a model gets what says it all, so that no answer is wider. */
-export function readGpuValue(
-  table: GpuTable,
-  text: string,
-): { model: string } | { suggestions: readonly GpuHint[] } {
+export function readGpuValue(table: GpuTable, text: string): ValueReading<GpuHint> {
   const name = readName(table.names, text)
-  if (name?.isPlain) return { model: name.model.model }
-  if (name !== null) return { suggestions: [hintOf(name)] }
-  return { suggestions: nearModels(table, text).map((gpu) => ({ gpu })) }
+  if (name?.isPlain) return { value: name.model.model }
+  if (name !== null) return { near: [hintOf(name)] }
+  return { near: nearModels(table, text).map((gpu) => ({ gpu })) }
 }
 
 function hintOf(name: NameReading): GpuHint {
@@ -70,16 +68,13 @@ const spellingsOf = (models: readonly GpuModel[]): readonly string[] =>
   models.flatMap(({ model, aliases }) => [model, ...aliases]).slice(0, MAX_COMPARED)
 
 /** What a reader asks as `gpu_variant`. */
-export function readVariantValue(
-  { names, variants }: GpuTable,
-  text: string,
-): { variant: string } | { suggestions: readonly VariantHint[] } {
+export function readVariantValue({ names, variants }: GpuTable, text: string): ValueReading<VariantHint> {
   const variant = variants.get(keyOfText(text))
-  if (variant !== undefined) return { variant }
+  if (variant !== undefined) return { value: variant }
   const name = readName(names, text)
-  if (name?.variant) return { suggestions: [{ gpu: name.model.model, gpu_variant: name.variant.name }] }
+  if (name?.variant) return { near: [{ gpu: name.model.model, gpu_variant: name.variant.name }] }
   // Without the generation: `SXM` for `SXM4`.
   const { words } = scanName(nameParts(text) ?? [], names)
   const near = variants.get(words.join(' ')) ?? nearestName(text, variants.values())
-  return { suggestions: near === null ? [] : [{ gpu_variant: near }] }
+  return { near: near === null ? [] : [{ gpu_variant: near }] }
 }
