@@ -1,9 +1,10 @@
 import { suggestName } from '../../domain/nearest-name.ts'
 import type { Violation } from '../../errors.ts'
+import type { GpuRows } from '../rows.ts'
 import type { SourceRows } from '../source-rows.ts'
-import type { GpuModel, GpuRow, NameIndex, NameRow } from './gpu-model.ts'
-import { keyOfText, nameParts } from './name-parts.ts'
-import { scanName } from './read-name.ts'
+import type { GpuModel, NameIndex } from './gpu-model.ts'
+import { keyOfText } from './name-parts.ts'
+import { variantWords } from './read-name.ts'
 
 /** What the names of GPUs mean. */
 export type GpuTable = {
@@ -17,21 +18,19 @@ export type GpuTable = {
 }
 
 /**
- * A row of a model that an earlier row has adds aliases, replaces variants of the same name, and replaces the other members that it
- * has. Of two rows with one name the later one counts.
- * A row of a source with a model that no row has is a problem.
+ * Of the rows of all files. A row of a model that an earlier row has adds aliases, replaces variants of the same name, and
+ * replaces the other members that it has. Of two rows with one name the later one counts. A source's row with a model that no
+ * row has is a problem.
  */
-export function buildGpuTable(
-  { gpus, names }: { gpus: readonly GpuRow[]; names: readonly NameRow[] },
-  problems: Violation[],
-): GpuTable {
+export function buildGpuTable(files: readonly GpuRows[], problems: Violation[]): GpuTable {
+  const gpus = files.flatMap((rows) => rows.gpus)
   const models = new Map<string, GpuModel>()
   for (const row of gpus) models.set(keyOfText(row.model), extendModel(models.get(keyOfText(row.model)), row))
   const byKey = new Map<string, GpuModel>()
   for (const { model, aliases = [] } of gpus)
     for (const name of [model, ...aliases]) byKey.set(keyOfText(name), models.get(keyOfText(model))!)
   const sources = new Map<string, Map<string, GpuModel>>()
-  for (const row of names) {
+  for (const row of files.flatMap(({ names }) => names)) {
     const model = models.get(keyOfText(row.model))
     const texts = sources.get(row.source) ?? new Map<string, GpuModel>()
     if (model !== undefined) sources.set(row.source, texts.set(row.text, model))
@@ -45,7 +44,7 @@ export function buildGpuTable(
   }
 }
 
-function extendModel(base: GpuModel | undefined, row: GpuRow): GpuModel {
+function extendModel(base: GpuModel | undefined, row: GpuRows['gpus'][number]): GpuModel {
   const variants = new Map(base?.variants.map((variant) => [variant.words.join(' '), variant] as const))
   for (const { name, memory_gb, fp16_tflops } of row.variants ?? []) {
     const words = variantWords(name)
@@ -65,12 +64,6 @@ function extendModel(base: GpuModel | undefined, row: GpuRow): GpuModel {
 
 const ascending = (values: readonly number[] | undefined): readonly number[] | undefined =>
   values?.toSorted((a, b) => a - b)
-
-/** The words of a text that mean the variant; empty for a name that cannot be a variant's. */
-export function variantWords(name: string): readonly string[] {
-  const { memoryGb, counts, words } = scanName(nameParts(name) ?? [], { byKey: new Map(), longest: 0 })
-  return memoryGb.size + counts.size === 0 ? words : []
-}
 
 function noModel(name: string, models: Iterable<GpuModel>): string {
   const suggestion = suggestName(

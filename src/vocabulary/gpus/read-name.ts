@@ -154,3 +154,9 @@ function generationAt(parts: readonly NamePart[], at: number): number {
   const letter = parts[at + 2]
   return letter?.isGlued && /^[ex]$/.test(letter.text) ? 2 : 1
 }
+
+/** The words of a text that mean the variant; empty for a name that cannot be a variant's. */
+export function variantWords(name: string): readonly string[] {
+  const { memoryGb, counts, words } = scanName(nameParts(name) ?? [], { byKey: new Map(), longest: 0 })
+  return memoryGb.size + counts.size === 0 ? words : []
+}

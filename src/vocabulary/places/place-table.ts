@@ -1,16 +1,8 @@
 import type { Violation } from '../../errors.ts'
+import type { PlaceRows } from '../rows.ts'
 import type { SourceRows } from '../source-rows.ts'
 import { type Country, LIBRARY_COUNTRIES } from './country-library.ts'
-import type {
-  CountryRow,
-  Meaning,
-  PlaceReading,
-  PlaceRow,
-  PlaceRows,
-  Region,
-  RegionRow,
-  Row,
-} from './place-model.ts'
+import type { Meaning, PlaceReading, Region } from './place-model.ts'
 import { nameKey } from './place-words.ts'
 
 /** What the regions that sellers write mean: plain data. */
@@ -50,6 +42,9 @@ type Mutable = {
     : PlaceTable[Member]
 } & { sources: Map<string, Map<string, PlaceReading>> }
 
+type RowOf<Kind extends keyof PlaceRows> = PlaceRows[Kind][number]
+type Place = RowOf<'places'>['place']
+
 /**
  * The countries of the library with their codes and common names, then the rows of each file. A row of a country or state that is known
  * adds names and cities, and replaces continents. Of two rows with one name or code the later one counts. A country that the
@@ -70,7 +65,7 @@ export function buildPlaceTable(files: readonly PlaceRows[], problems: Violation
     ambiguous: new Map(),
     sources: new Map(),
   }
-  const isKnown = (country: string, { place }: Row<unknown>): boolean => {
+  const isKnown = (country: string, place: Place): boolean => {
     if (table.countries.has(country)) return true
     problems.push({ path: place('country'), message: noCountry(table, country) })
     return false
@@ -83,13 +78,13 @@ export function buildPlaceTable(files: readonly PlaceRows[], problems: Violation
       table.states.set(state, name)
       addCities(table, cities, `US-${state}`)
     }
-    for (const row of rows.countries) if (isKnown(row.country, row)) addCountry(table, row)
+    for (const row of rows.countries) if (isKnown(row.country, row.place)) addCountry(table, row)
     for (const row of rows.regions) addRegion(table, row)
     for (const { words } of rows.compass) addNames(table, words, { kind: 'compass' })
     for (const { names } of rows.other_names) addNames(table, names, { kind: 'nothing' })
     for (const { codes } of rows.ambiguous) for (const code of codes) table.ambiguous.set(code, code)
     for (const row of rows.places)
-      if (row.country === undefined || isKnown(row.country, row)) addPlace(table, row)
+      if (row.country === undefined || isKnown(row.country, row.place)) addPlace(table, row)
   }
   table.compass = [...table.names.keys()].filter((key) => table.names.get(key)!.kind === 'compass')
   return table
@@ -105,7 +100,7 @@ export const countryName = ({ countries }: PlaceTable, code: string): string =>
 
 function addCountry(
   table: Mutable,
-  { country, names = [], parts, cities, provinces = [], continents }: CountryRow,
+  { country, names = [], parts, cities, provinces = [], continents }: RowOf<'countries'>,
 ): void {
   const known = table.countries.get(country)!
   addNames(table, parts, { kind: 'country', country, isPart: true })
@@ -118,7 +113,7 @@ function addCountry(
   table.countries.set(country, { ...known, names: all, continents: continents ?? known.continents })
 }
 
-function addRegion(table: Mutable, { codes = [], words, continent, within = [] }: RegionRow): void {
+function addRegion(table: Mutable, { codes = [], words, continent, within = [] }: RowOf<'regions'>): void {
   const isContinent = continent !== undefined
   const region: Region = { kind: 'region', isContinent, continents: isContinent ? [continent] : within }
   for (const code of codes) table.regions.set(code, region)
@@ -127,7 +122,7 @@ function addRegion(table: Mutable, { codes = [], words, continent, within = [] }
 
 function addPlace(
   { countries, sources }: Mutable,
-  { source, region, country, continent = countries.get(country ?? '')?.continents[0] }: PlaceRow,
+  { source, region, country, continent = countries.get(country ?? '')?.continents[0] }: RowOf<'places'>,
 ): void {
   const texts = sources.get(source) ?? new Map<string, PlaceReading>()
   sources.set(source, texts.set(region, { country: country ?? null, continent: continent ?? null }))

@@ -250,7 +250,7 @@ const BAD: Readonly<Record<'gpus' | 'places', readonly (readonly [toml: string, 
         '1: names[0].text: expected a text of 1 to 200 characters',
         '1: names[0].model: expected a text of 1 to 64 characters',
       ],
-      [model('Zeta 1').repeat(2001), '1: gpus: at most 2000 rows; remove some'],
+      [model('Zeta 1').repeat(10_001), '1: gpus: at most 10000 rows; remove some'],
     ],
     places: [
       [place('country = "XX"'), '4: places[0].country: no country has the code XX; correct it'],
