@@ -15,7 +15,7 @@ import { readKeyFile } from './key-file.ts'
 import { describeFailure, placeIn } from './row-file.ts'
 import { withDescriptions } from './setting-descriptions.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
-import { count, sourceName, text, upstreamEntry, upstreamOptions } from './upstream-entry.ts'
+import { count, sourceName, text, upstreamEntry, upstreamOptions, whole } from './upstream-entry.ts'
 import { expandVariables, type FileContext } from './variables.ts'
 import { checkViews, keyViews, type ViewOptions, viewChoices, viewList, viewOptions } from './views.ts'
 import { readVocabulary } from './vocabulary.ts'
@@ -131,7 +131,7 @@ const gatewayFile = z.strictObject({
   keys: table({ trust_seconds: count(300, 60), file: text.optional() }),
   cache: table({
     fresh_seconds: count(15),
-    max_bytes: count(1).removeDefault().optional(),
+    max_bytes: whole(0).optional(),
   }),
   limits: table({
     anonymous_per_minute: count(0),

@@ -8,13 +8,14 @@ import { decodeText, readFailure } from './secret-files.ts'
 import { type FileContext, variable } from './variables.ts'
 
 export const text = z.string().min(1)
-export const count = (fallback: number, least = 0): z.ZodDefault<z.ZodNumber> =>
+export const whole = (least: number): z.ZodNumber =>
   z
     .number()
     .int()
     .min(least)
     .max(2 ** 40)
-    .default(fallback)
+export const count = (fallback: number, least = 0): z.ZodDefault<z.ZodNumber> =>
+  whole(least).default(fallback)
 export const sourceName = z
   .string()
   .regex(/^[a-z0-9-]{1,64}$/, 'expected 1 to 64 characters of a-z, 0-9 and -')
@@ -45,15 +46,10 @@ export const upstreamEntry = z.strictObject({
   timeout_ms: count(2500, 1),
   connect_timeout_ms: count(1000, 1),
   max_in_flight: count(8, 1),
-  refresh_seconds: count(15, 1).removeDefault().optional(),
-  full_refresh_seconds: count(60, 1).removeDefault().optional(),
-  max_age_seconds: z
-    .number()
-    .int()
-    .min(1)
-    .max(2 ** 40)
-    .optional(),
-  max_listings: count(1, 1).removeDefault().optional(),
+  refresh_seconds: whole(1).optional(),
+  full_refresh_seconds: whole(1).optional(),
+  max_age_seconds: whole(1).optional(),
+  max_listings: whole(1).optional(),
   allow_private_addresses: z.boolean().default(false),
 })
 
