@@ -102,12 +102,7 @@ export function readAuthority(environment: Environment, problems: Violation[]): 
   return fail(fileName, `${file} holds the key of another identifier, ${signer.principal.identifier}`)
 }
 
-type PinSettings = {
-  kind: string
-  protocol: 'plain' | 'signed'
-  authority?: string | undefined
-  identities?: readonly { scheme: string; identifier: string }[] | undefined
-}
+type PinSettings = { kind: string } & z.infer<z.ZodObject<typeof PIN_SETTINGS>>
 
 /** Who answers as an upstream of the signed line; `null` for the plain one. */
 export function readPin(
