@@ -3,7 +3,6 @@ import { dirname, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
 import type { ApiKey } from '../domain/api-key.ts'
-import { suggestName } from '../domain/nearest-name.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
@@ -12,9 +11,9 @@ import { type InCamelCase, inCamelCase } from './camel-case.ts'
 import { type CurationOptions, checkCuration, curationOptions, curationShape } from './curation.ts'
 import { type GatewayIdentity, identityTable, readIdentity } from './identity.ts'
 import { readKeyFile } from './key-file.ts'
-import { describeFailure, placeIn } from './row-file.ts'
 import { withDescriptions } from './setting-descriptions.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
+import { describeFailure, dotted, placeIn, unknownName, violations } from './toml-file.ts'
 import { count, sourceName, text, upstreamEntry, upstreamOptions, whole } from './upstream-entry.ts'
 import { expandVariables, type FileContext } from './variables.ts'
 import { checkViews, keyViews, type ViewOptions, viewChoices, viewList, viewOptions } from './views.ts'
@@ -53,7 +52,11 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   const source = { file, environment, problems: found }
   const parsed = gatewayFile.safeParse(expandVariables(parseToml(text, found), source))
   if (parsed.success) checkAll(parsed.data, found)
-  else found.push(...violations(parsed.error, new Set(found.map(({ path }) => path))))
+  else {
+    // An unset variable is reported already.
+    const known = new Set(found.map(({ path }) => path))
+    found.push(...violations(parsed.error, [], unknownSetting).filter(({ path }) => !known.has(path)))
+  }
   const isGood = parsed.success && found.length === 0
   const document = isGood ? parsed.data : gatewayFile.parse({})
   const { gateway: general, keys, tokens, upstreams, views, curation, vocabulary: rows, ...tables } = document
@@ -173,56 +176,11 @@ function parseToml(source: string, problems: Violation[]): unknown {
   }
 }
 
-/** Paths in `known`, such as an unset variable, are reported already. */
-const violations = ({ issues }: z.ZodError, known: ReadonlySet<string>): Violation[] =>
-  issues
-    .flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => ({
-            path: dotted([...issue.path, key]),
-            message: unknownSetting(key, issue.path),
-          }))
-        : [{ path: dotted(issue.path), message: describeIssue(issue) }],
-    )
-    .filter(({ path }) => !known.has(path))
-
-/** zod's types, in words of TOML. */
-const TYPES: Readonly<Record<string, string>> = {
-  array: 'a list',
-  boolean: 'true or false',
-  int: 'a whole number',
-  number: 'a number',
-  object: 'a section',
-  string: 'a text in quotes',
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return issue.input === undefined && / undefined$/.test(issue.message)
-        ? 'is missing; add it'
-        : `expected ${TYPES[issue.expected] ?? issue.expected}`
-    case 'invalid_value':
-      return `expected one of ${issue.values.join(', ')}`
-    case 'too_small':
-      return `expected ${issue.minimum} or more`
-    case 'too_big':
-      return issue.origin === 'array'
-        ? `at most ${issue.maximum} entries; remove some`
-        : `expected ${issue.maximum} or less`
-    default:
-      return issue.message
-  }
-}
-
 function unknownSetting(key: string, path: readonly PropertyKey[]): string {
   const retired = RETIRED.get(dotted([...path.filter((part) => typeof part === 'string'), key]))
   if (retired !== undefined) return `is not a setting any more: ${retired}`
   if (key === 'api_key') return 'unknown setting: the file holds no keys; use api_key_env or api_key_file'
-  const suggestion = suggestName(key, settingsAt(path))
-  return suggestion === ''
-    ? 'unknown setting; remove it, or correct its name'
-    : `unknown setting${suggestion}`
+  return unknownName(key, settingsAt(path))
 }
 
 const HELD = 'every upstream is held in memory'
@@ -246,13 +204,6 @@ function settingsAt([section]: readonly PropertyKey[]): string[] {
   const inner = shape[section as keyof typeof shape]
   return inner instanceof z.ZodPrefault ? Object.keys(inner.unwrap().shape) : []
 }
-
-/** `['upstreams', 0, 'url']` → `upstreams[0].url`. */
-const dotted = (path: readonly PropertyKey[]): string =>
-  path.reduce<string>(
-    (to, part) => (typeof part === 'number' ? `${to}[${part}]` : to ? `${to}.${String(part)}` : String(part)),
-    '',
-  )
 
 function checkAll(document: Document, problems: Violation[]): void {
   checkNames(document, problems)

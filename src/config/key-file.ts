@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type ApiKey, KEY_ROLES, KEY_SCOPES } from '../domain/api-key.ts'
 import type { Violation } from '../errors.ts'
 import { isReservedName, NO_VIEW, NOT_BOTH } from '../wire/api-key.ts'
-import { readRowFile } from './row-file.ts'
+import { readRowFile } from './toml-file.ts'
 import { noSuch } from './views.ts'
 
 const MAX_KEYS = 1000
@@ -14,8 +14,8 @@ const MS_PER_DAY = 86_400_000
 const key = z.strictObject({
   name: z.string().max(128).regex(/\S/, 'expected a name'),
   hash: z.string().regex(/^[0-9a-f]{64}$/, 'expected the SHA-256 of the key, in 64 lower-case hex digits'),
-  scope: z.enum(KEY_SCOPES, `expected one of ${KEY_SCOPES.join(', ')}`).optional(),
-  role: z.enum(KEY_ROLES, `expected one of ${KEY_ROLES.join(', ')}`).optional(),
+  scope: z.enum(KEY_SCOPES).optional(),
+  role: z.enum(KEY_ROLES).optional(),
   view: z.string().optional(),
   expires: z.iso.date('expected a day such as "2026-12-31"').optional(),
 })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type Token, TokenTable } from '../domain/price/token.ts'
 import type { Violation } from '../errors.ts'
-import { readRowFile } from './row-file.ts'
 import { shippedFile } from './shipped-files.ts'
+import { readRowFile } from './toml-file.ts'
 
 /** An entry of a file, and where it is there. A settlement option has a mechanism and an asset in place of chain and address. */
 type TokenEntry = { path: string; mechanism?: unknown; asset?: unknown } & {

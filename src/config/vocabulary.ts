@@ -7,8 +7,8 @@ import type { Tables } from '../vocabulary/meaning.ts'
 import { buildPlaceTable } from '../vocabulary/places/place-table.ts'
 import { GPU_ROWS, PLACE_ROWS } from '../vocabulary/rows.ts'
 import { Vocabulary } from '../vocabulary/vocabulary.ts'
-import { type Rows, readRowFile } from './row-file.ts'
 import { shippedFile } from './shipped-files.ts'
+import { type Rows, readRowFile } from './toml-file.ts'
 
 /** Paths of the operator's files; `null`: the shipped rows alone. */
 type RowFiles = { gpus: string | null; places: string | null }

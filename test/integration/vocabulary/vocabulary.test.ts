@@ -192,7 +192,7 @@ test('bad rows stop the start, with file and line', async (t) => {
   const place = '\n[[places]]\nsource = "up"\nregion = "x"\ncountry = "Germany"\n'
   const more = tables(t, '[[gpus]]\nmodel = "A 1"\naliases = [""]\n', place)
   const error = await t.throwsAsync(startPatientGateway(t, [], { more }))
-  t.regex(error?.message ?? '', /gpus\.toml:3: gpus\[0\]\.aliases\[0\]: expected a text of 1 to 100/)
+  t.regex(error?.message ?? '', /gpus\.toml:3: gpus\[0\]\.aliases\[0\]: is empty/)
   t.regex(error?.message ?? '', /places\.toml:5: places\[0\]\.country: expected a code of two letters/)
 })
 
