@@ -3,7 +3,7 @@ import { ConfigError, type Violation } from '../errors.ts'
 import { withEnvFile } from './env-file.ts'
 import { type GatewayFile, parseGatewayFile } from './gateway-file.ts'
 import { type Authority, readAuthority } from './identity.ts'
-import { withSecretFiles } from './secret-files.ts'
+import { readFailure, withSecretFiles } from './secret-files.ts'
 import {
   type Environment,
   environment as processEnvironment,
@@ -56,8 +56,7 @@ function readText(path: string, problems: Violation[]): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : String(cause)
-    problems.push({ path: 'ENTREPOT_CONFIG', message: `cannot read ${path}: ${reason}` })
+    problems.push({ path: 'ENTREPOT_CONFIG', message: `cannot read ${path}: ${readFailure(cause)}` })
     return ''
   }
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { type BlockSubject, readSubject } from '../domain/block.ts'
-import { suggestName } from '../domain/nearest-name.ts'
 import type { Violation } from '../errors.ts'
-import { type FilterEntries, filterTable } from './views.ts'
+import { type FilterEntries, filterTable, noSuch } from './views.ts'
 
 /** Each listing is compared with all of them. */
 const MAX_DENIED = 1000
@@ -69,10 +68,7 @@ export function checkCuration(
 ): void {
   for (const [n, { source }] of rules.entries())
     if (source !== undefined && !sources.includes(source))
-      problems.push({
-        path: `curation.rules[${n}].source`,
-        message: `there is no source '${source}'${suggestName(source, sources)}; known are ${sources.join(', ')}`,
-      })
+      problems.push({ path: `curation.rules[${n}].source`, message: noSuch('source', source, sources) })
 }
 
 /** @param placeOf file, line and path of a path */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { ConfigError, type Violation } from '../errors.ts'
-import { decodeText } from './secret-files.ts'
+import { decodeText, readFailure } from './secret-files.ts'
 import type { Environment } from './settings.ts'
 
 const ENV_FILE = '.env'
@@ -48,8 +48,7 @@ function readEnvText(problems: Violation[]): string {
   try {
     return decodeText(readFileSync(ENV_FILE))
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException
-    problems.push({ path: ENV_FILE, message: `cannot be read: ${code ?? message}` })
+    problems.push({ path: ENV_FILE, message: `cannot be read: ${readFailure(cause)}` })
     return ''
   }
 }

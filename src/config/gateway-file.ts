@@ -3,7 +3,6 @@ import { dirname, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
 import type { ApiKey } from '../domain/api-key.ts'
-import { suggestName } from '../domain/nearest-name.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
@@ -14,8 +13,8 @@ import { type GatewayIdentity, identityTable, readIdentity } from './identity.ts
 import { readKeyFile } from './key-file.ts'
 import { withDescriptions } from './setting-descriptions.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
-import { lineOf } from './toml-lines.ts'
-import { count, sourceName, text, upstreamEntry, upstreamOptions } from './upstream-entry.ts'
+import { describeFailure, dotted, placeIn, unknownName, violations } from './toml-file.ts'
+import { count, sourceName, text, upstreamEntry, upstreamOptions, whole } from './upstream-entry.ts'
 import { expandVariables, type FileContext } from './variables.ts'
 import { checkViews, keyViews, type ViewOptions, viewChoices, viewList, viewOptions } from './views.ts'
 import { readVocabulary } from './vocabulary.ts'
@@ -49,10 +48,15 @@ export type GatewayFile = Omit<
 /** Adds each problem to `problems`, with the file's path; then the result is the defaults. */
 export function parseGatewayFile(text: string, { file, environment, problems }: FileContext): GatewayFile {
   const found: Violation[] = []
+  const placeOf = (path: string): string => placeIn(file, text, path)
   const source = { file, environment, problems: found }
   const parsed = gatewayFile.safeParse(expandVariables(parseToml(text, found), source))
   if (parsed.success) checkAll(parsed.data, found)
-  else found.push(...violations(parsed.error, new Set(found.map(({ path }) => path))))
+  else {
+    // An unset variable is reported already.
+    const known = new Set(found.map(({ path }) => path))
+    found.push(...violations(parsed.error, [], unknownSetting).filter(({ path }) => !known.has(path)))
+  }
   const isGood = parsed.success && found.length === 0
   const document = isGood ? parsed.data : gatewayFile.parse({})
   const { gateway: general, keys, tokens, upstreams, views, curation, vocabulary: rows, ...tables } = document
@@ -68,14 +72,9 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   const vocabulary = readVocabulary({ gpus: beside(rows.gpus), places: beside(rows.places) }, problems)
   const keyFile = beside(keys.file)
   const declared = keyFile === null ? [] : readKeyFile(keyFile, keyViews(views), problems)
-  for (const { path, message } of found) {
-    const line = path === '' ? null : lineOf(text, path)
-    const place = line === null ? file : `${file}:${line}`
-    problems.push({ path: path ? `${place}: ${path}` : place, message })
-  }
+  for (const { path, message } of found) problems.push({ path: placeOf(path), message })
   const inCamel = { ...inCamelCase(tables), gateway: inCamelCase(gateway) }
   const { freshSeconds, maxBytes = defaultCacheBytes() } = inCamel.cache
-  const placeOf = (path: string): string => `${file}:${lineOf(text, path) ?? 1}: ${path}`
   return {
     ...inCamel,
     identity,
@@ -135,7 +134,7 @@ const gatewayFile = z.strictObject({
   keys: table({ trust_seconds: count(300, 60), file: text.optional() }),
   cache: table({
     fresh_seconds: count(15),
-    max_bytes: count(1).removeDefault().optional(),
+    max_bytes: whole(0).optional(),
   }),
   limits: table({
     anonymous_per_minute: count(0),
@@ -172,59 +171,8 @@ function parseToml(source: string, problems: Violation[]): unknown {
   try {
     return parse(source)
   } catch (cause) {
-    const [firstLine] = (cause as Error).message.split('\n')
-    problems.push({
-      path: '',
-      message: `not TOML: ${firstLine?.replace(/^Invalid TOML document: /, '')}${position(cause)}`,
-    })
+    problems.push({ path: '', message: describeFailure(cause) })
     return {}
-  }
-}
-
-function position(cause: unknown): string {
-  const { line, column } = cause as { line?: number; column?: number }
-  return line === undefined ? '' : ` (line ${line}, column ${column})`
-}
-
-/** Paths in `known`, such as an unset variable, are reported already. */
-const violations = ({ issues }: z.ZodError, known: ReadonlySet<string>): Violation[] =>
-  issues
-    .flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => ({
-            path: dotted([...issue.path, key]),
-            message: unknownSetting(key, issue.path),
-          }))
-        : [{ path: dotted(issue.path), message: describeIssue(issue) }],
-    )
-    .filter(({ path }) => !known.has(path))
-
-/** zod's types, in words of TOML. */
-const TYPES: Readonly<Record<string, string>> = {
-  array: 'a list',
-  boolean: 'true or false',
-  int: 'a whole number',
-  number: 'a number',
-  object: 'a section',
-  string: 'a text in quotes',
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return issue.input === undefined && / undefined$/.test(issue.message)
-        ? 'is missing; add it'
-        : `expected ${TYPES[issue.expected] ?? issue.expected}`
-    case 'invalid_value':
-      return `expected one of ${issue.values.join(', ')}`
-    case 'too_small':
-      return `expected ${issue.minimum} or more`
-    case 'too_big':
-      return issue.origin === 'array'
-        ? `at most ${issue.maximum} entries; remove some`
-        : `expected ${issue.maximum} or less`
-    default:
-      return issue.message
   }
 }
 
@@ -232,10 +180,7 @@ function unknownSetting(key: string, path: readonly PropertyKey[]): string {
   const retired = RETIRED.get(dotted([...path.filter((part) => typeof part === 'string'), key]))
   if (retired !== undefined) return `is not a setting any more: ${retired}`
   if (key === 'api_key') return 'unknown setting: the file holds no keys; use api_key_env or api_key_file'
-  const suggestion = suggestName(key, settingsAt(path))
-  return suggestion === ''
-    ? 'unknown setting; remove it, or correct its name'
-    : `unknown setting${suggestion}`
+  return unknownName(key, settingsAt(path))
 }
 
 const HELD = 'every upstream is held in memory'
@@ -259,13 +204,6 @@ function settingsAt([section]: readonly PropertyKey[]): string[] {
   const inner = shape[section as keyof typeof shape]
   return inner instanceof z.ZodPrefault ? Object.keys(inner.unwrap().shape) : []
 }
-
-/** `['upstreams', 0, 'url']` → `upstreams[0].url`. */
-const dotted = (path: readonly PropertyKey[]): string =>
-  path.reduce<string>(
-    (to, part) => (typeof part === 'number' ? `${to}[${part}]` : to ? `${to}.${String(part)}` : String(part)),
-    '',
-  )
 
 function checkAll(document: Document, problems: Violation[]): void {
   checkNames(document, problems)

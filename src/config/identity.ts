@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { Pin } from '../domain/source/upstream.ts'
@@ -7,7 +7,7 @@ import type { Identity } from '../signing/exchange.ts'
 import { isSamePrincipal, type Principal, readPrincipal, SCHEMES, type Scheme } from '../signing/principal.ts'
 import { openSigner, type Signer } from '../signing/proof.ts'
 import { readSecret } from '../signing/secret.ts'
-import { decodeText } from './secret-files.ts'
+import { decodeText, readFailure } from './secret-files.ts'
 import type { Environment } from './settings.ts'
 
 type KeyFile = {
@@ -66,12 +66,9 @@ function readKey(file: string, scheme: Scheme, fail: (message: string) => null):
     const signer = secret?.scheme === scheme ? openSigner(secret) : null
     return signer ?? fail(`${file} holds no key of ${scheme}; entrepot identity new FILE writes one`)
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException
-    return fail(
-      code === 'ENOENT'
-        ? `cannot read ${file}: no such file; entrepot identity new FILE writes one`
-        : `cannot read ${file}: ${code ?? message}`,
-    )
+    const reason = readFailure(cause)
+    const hint = existsSync(file) ? '' : '; entrepot identity new FILE writes one'
+    return fail(`cannot read ${file}: ${reason}${hint}`)
   }
 }
 
@@ -105,12 +102,7 @@ export function readAuthority(environment: Environment, problems: Violation[]): 
   return fail(fileName, `${file} holds the key of another identifier, ${signer.principal.identifier}`)
 }
 
-type PinSettings = {
-  kind: string
-  protocol: 'plain' | 'signed'
-  authority?: string | undefined
-  identities?: readonly { scheme: string; identifier: string }[] | undefined
-}
+type PinSettings = { kind: string } & z.infer<z.ZodObject<typeof PIN_SETTINGS>>
 
 /** Who answers as an upstream of the signed line; `null` for the plain one. */
 export function readPin(

@@ -34,25 +34,21 @@ export function readSecretFile(
     return null
   }
   if (environment[name]) return complain(`${name} is set as well; keep one of them`)
-  const bytes = read(file)
-  if (typeof bytes === 'string') return complain(`cannot read ${file}: ${bytes}`)
-  if (bytes.length > MAX_SECRET_BYTES) return complain(`${file} holds more than ${MAX_SECRET_BYTES} bytes`)
   try {
+    const bytes = readFileSync(file)
+    if (bytes.length > MAX_SECRET_BYTES) return complain(`${file} holds more than ${MAX_SECRET_BYTES} bytes`)
     const secret = decodeText(bytes).replace(/[\r\n]+$/, '')
     if (secret === '') return complain(`${file} is empty`)
     return /[\r\n]/.test(secret) ? complain(`${file} holds more than one line`) : secret
   } catch (cause) {
-    return complain(`cannot read ${file}: ${(cause as Error).message}`)
+    return complain(`cannot read ${file}: ${readFailure(cause)}`)
   }
 }
 
-function read(file: string): Buffer | string {
-  try {
-    return readFileSync(file)
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    return code === 'ENOENT' ? 'no such file' : String(code)
-  }
+/** Why a file cannot be read; nothing of what it holds. */
+export function readFailure(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException
+  return code === 'ENOENT' ? 'no such file' : (code ?? message)
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })

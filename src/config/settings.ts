@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Violation } from '../errors.ts'
 import { ownOrShippedFile } from './shipped-files.ts'
 
@@ -37,16 +38,7 @@ export const serviceUrl = (host: string, port: number | string): string =>
 export const sqlitePath = (storeUrl: string): string | null => /^sqlite:(.+)$/.exec(storeUrl)?.[1] ?? null
 
 const STORE_URL = /^(sqlite:.+|rediss?(\+sentinel)?:\/\/.+|redis\+cluster:\/\/.+)$/
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['1', true],
-  ['yes', true],
-  ['on', true],
-  ['false', false],
-  ['0', false],
-  ['no', false],
-  ['off', false],
-])
+const BOOLEAN = z.stringbool({ truthy: ['true', '1', 'yes', 'on'], falsy: ['false', '0', 'no', 'off'] })
 
 const GATES = ['REGISTRY_REQUIRE_READ_API_KEY', 'REGISTRY_REQUIRE_WRITE_API_KEY']
 
@@ -55,10 +47,9 @@ export function readEnvironment(environment: Environment, problems: Violation[])
   const complain: Complain = (path, message) => void problems.push({ path, message })
 
   const boolean = (name: string): boolean => {
-    const value = BOOLEANS.get((text(name) ?? 'false').toLowerCase())
-    if (value === undefined)
-      complain(name, `expected true, false, 1, 0, yes, no, on or off, got '${text(name)}'`)
-    return value ?? false
+    const { success, data = false } = BOOLEAN.safeParse(text(name) ?? 'false')
+    if (!success) complain(name, `expected true, false, 1, 0, yes, no, on or off, got '${text(name)}'`)
+    return data
   }
   const port = (): number => {
     const value = text('PORT') ?? '8080'

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { parse } from 'smol-toml'
 import { z } from 'zod'
 import { type Token, TokenTable } from '../domain/price/token.ts'
 import type { Violation } from '../errors.ts'
 import { shippedFile } from './shipped-files.ts'
+import { readRowFile } from './toml-file.ts'
 
 /** An entry of a file, and where it is there. A settlement option has a mechanism and an asset in place of chain and address. */
 type TokenEntry = { path: string; mechanism?: unknown; asset?: unknown } & {
@@ -14,12 +13,8 @@ const MAX_TOKENS = 1000
 
 /** The tokens of `config/tokens.toml`, for files without tokens. */
 export function defaultTokens(problems: Violation[]): TokenTable {
-  const file = shippedFile('tokens.toml')
-  const tokenProblems: Violation[] = []
-  const table = readTokens(entriesOf(file, tokenProblems), tokenProblems)
-  for (const { path, message } of tokenProblems)
-    problems.push({ path: path ? `${file}: ${path}` : file, message })
-  return table
+  const kinds = { tokens: z.looseObject({}) }
+  return readTokens(readRowFile(shippedFile('tokens.toml'), kinds, MAX_TOKENS, problems).tokens, problems)
 }
 
 /** Entries with a problem are left out. */
@@ -80,14 +75,4 @@ const settledSchema = z
 
 function textLike(pattern: RegExp, expected: string) {
   return z.string(`expected ${expected}`).regex(pattern, `expected ${expected}`)
-}
-
-function entriesOf(file: string, problems: Violation[]): TokenEntry[] {
-  try {
-    const { tokens } = parse(readFileSync(file, 'utf8'))
-    return (tokens as Omit<TokenEntry, 'path'>[]).map((entry, n) => ({ ...entry, path: `tokens[${n}]` }))
-  } catch (cause) {
-    problems.push({ path: '', message: `cannot be read: ${(cause as Error).message.split('\n')[0]}` })
-    return []
-  }
 }

@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { UPSTREAM_KINDS, type UpstreamOptions } from '../domain/source/upstream.ts'
-import type { Violation } from '../errors.ts'
 import { inCamelCase } from './camel-case.ts'
 import { PIN_SETTINGS, readPin } from './identity.ts'
-import { decodeText } from './secret-files.ts'
+import { decodeText, readFailure } from './secret-files.ts'
 import { type FileContext, variable } from './variables.ts'
 
 export const text = z.string().min(1)
-export const count = (fallback: number, least = 0): z.ZodDefault<z.ZodNumber> =>
+export const whole = (least: number): z.ZodNumber =>
   z
     .number()
     .int()
     .min(least)
     .max(2 ** 40)
-    .default(fallback)
+export const count = (fallback: number, least = 0): z.ZodDefault<z.ZodNumber> =>
+  whole(least).default(fallback)
 export const sourceName = z
   .string()
   .regex(/^[a-z0-9-]{1,64}$/, 'expected 1 to 64 characters of a-z, 0-9 and -')
@@ -46,15 +46,10 @@ export const upstreamEntry = z.strictObject({
   timeout_ms: count(2500, 1),
   connect_timeout_ms: count(1000, 1),
   max_in_flight: count(8, 1),
-  refresh_seconds: count(15, 1).removeDefault().optional(),
-  full_refresh_seconds: count(60, 1).removeDefault().optional(),
-  max_age_seconds: z
-    .number()
-    .int()
-    .min(1)
-    .max(2 ** 40)
-    .optional(),
-  max_listings: count(1, 1).removeDefault().optional(),
+  refresh_seconds: whole(1).optional(),
+  full_refresh_seconds: whole(1).optional(),
+  max_age_seconds: whole(1).optional(),
+  max_listings: whole(1).optional(),
   allow_private_addresses: z.boolean().default(false),
 })
 
@@ -90,37 +85,29 @@ export function upstreamOptions(
 
 function upstreamKey(entry: z.infer<typeof upstreamEntry>, path: string, source: FileContext): string | null {
   const { environment, problems } = source
-  if (entry.api_key_env !== undefined) {
-    const key = variable(entry.api_key_env, environment)?.trim()
-    if (!key)
-      problems.push({
-        path: `${path}.api_key_env`,
-        message: `the environment variable ${entry.api_key_env} is not set; set it to the key`,
-      })
-    return checkedKey(key, `${path}.api_key_env`, problems)
+  const { api_key_env: name, api_key_file: keyFile } = entry
+  const complain = (member: string, message: string): null => {
+    problems.push({ path: `${path}.${member}`, message })
+    return null
   }
-  if (entry.api_key_file === undefined) return null
-  const file = resolve(dirname(source.file), entry.api_key_file)
+  if (name !== undefined) {
+    const key = variable(name, environment)?.trim()
+    const member = 'api_key_env'
+    if (!key) return complain(member, `the environment variable ${name} is not set; set it to the key`)
+    return isSendable(key) ? key : complain(member, NOT_SENDABLE)
+  }
+  if (keyFile === undefined) return null
+  const member = 'api_key_file'
+  const file = resolve(dirname(source.file), keyFile)
   try {
     const key = decodeText(readFileSync(file)).trim()
-    if (key === '') problems.push({ path: `${path}.api_key_file`, message: `${file} is empty` })
-    return checkedKey(key, `${path}.api_key_file`, problems)
+    if (key === '') return complain(member, `${file} is empty`)
+    return isSendable(key) ? key : complain(member, NOT_SENDABLE)
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException
-    problems.push({
-      path: `${path}.api_key_file`,
-      message: `cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : (code ?? message)}`,
-    })
-    return null
+    return complain(member, `cannot read ${file}: ${readFailure(cause)}`)
   }
 }
 
 /** The key travels in a header. */
-function checkedKey(key: string | undefined, path: string, problems: Violation[]): string | null {
-  if (key && !/^[\x21-\x7e]+$/.test(key))
-    problems.push({
-      path,
-      message: 'the key has characters that cannot be sent in a header, such as spaces; correct it',
-    })
-  return key || null
-}
+const isSendable = (key: string): boolean => /^[\x21-\x7e]+$/.test(key)
+const NOT_SENDABLE = 'the key has characters that cannot be sent in a header, such as spaces; correct it'

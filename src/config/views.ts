@@ -67,20 +67,20 @@ export function checkViews(
       problems.push({ path: `${path}.name`, message: `two views are named '${name}'; rename one` })
     for (const source of named)
       if (!sources.includes(source))
-        problems.push({
-          path: `${path}.sources`,
-          message: `there is no source '${source}'${suggestName(source, sources)}; known are ${sources.join(', ')}`,
-        })
+        problems.push({ path: `${path}.sources`, message: noSuch('source', source, sources) })
   }
   for (const [member, also] of [
     ['anonymous', RESERVED],
     ['keys', KEY_VIEWS],
   ] as const) {
     const known = [...also, ...names]
-    if (known.includes(access[member])) continue
-    const message = `there is no view '${access[member]}'${suggestName(access[member], known)}; known are ${known.join(', ')}`
-    problems.push({ path: `access.${member}`, message })
+    if (!known.includes(access[member]))
+      problems.push({ path: `access.${member}`, message: noSuch('view', access[member], known) })
   }
+}
+
+export function noSuch(kind: 'source' | 'view', name: string, names: readonly string[]): string {
+  return `there is no ${kind} '${name}'${suggestName(name, names)}; known are ${names.join(', ')}`
 }
 
 /** What a key may name. */

@@ -56,7 +56,7 @@ export function describeItem(
   const via = asked.length > 1 ? [...(item.origin?.via ?? []), asked.at(-1)!].slice(0, MAX_VIA) : undefined
   const comparison = compared ?? (priceLimit && comparisonWith(priceLimit))
   const price = shownPrice(item, registry, comparison, { ...settings, outliersOf })
-  const meaning = item.meaning ?? settings.vocabulary.describe(item, () => readListing(item), registry)
+  const meaning = item.meaning ?? settings.vocabulary.describe(readListing(item), registry)
   return { ...merged, price, via, meaning }
 }
 

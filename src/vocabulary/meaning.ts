@@ -10,6 +10,9 @@ export type Tables = { gpus: GpuTable; places: PlaceTable; version: string }
 /** What a listing offers and where, whatever its seller writes. */
 export type Meaning = { gpu: GpuReading; place: PlaceReading }
 
+/** What a reader's text is; or what may be meant instead: a text, or parameters to ask. */
+export type ValueReading<Near = string> = { value: string } | { near: readonly Near[] }
+
 /** JSON members of a listing's `_meta`: `gpu` and `place`, each with what is known; empty where nothing is. */
 export function describeMeaning({ gpu, place }: Meaning): string {
   const { model, variant, memoryGb } = gpu

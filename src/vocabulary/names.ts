@@ -1,19 +1,6 @@
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { compilePath, type Path } from '../filter-spec/path.ts'
 
-/** Parameters for derived values: what a listing means by its members, whatever the spelling or unit. */
-export const DERIVED_NAMES = [
-  'gpu',
-  'gpu_variant',
-  'gpu_memory_gb_min',
-  'gpu_memory_total_gb_min',
-  'country',
-  'continent',
-  'gpus_min',
-  'sla_min',
-  'rent_hours_min',
-] as const
-
 /** What models are read from, as a filter spec names it. */
 export const MODEL_PATH = '$.offer_resource.gpu_model'
 export const REGION_PATH = '$.offer_resource.region'
@@ -21,23 +8,11 @@ export const GPUS_PATH = '$.offer_resource.gpu_count'
 export const SLA_PATH = '$.offer_resource.sla'
 export const DURATION_PATH = '$.max_duration_seconds'
 
-export type DerivedName = (typeof DERIVED_NAMES)[number]
-
-export function isDerivedName(name: string): name is DerivedName {
-  return DERIVED_NAMES.some((one) => one === name)
-}
-
-/** Whether a question compares prices: it names models or a ceiling. */
-export function comparesPrices(parameters: readonly (readonly [name: string, value: string])[]): boolean {
-  return parameters.some(
-    ([name, value]) => COMPARED.has(name) && value !== '' && [null, 'in'].includes(setFormOf(value)),
-  )
-}
-
-const COMPARED: ReadonlySet<string> = new Set(['gpu', 'gpu_model', 'price_max'])
-
-/** What a value is derived from: a filter spec without a filter over one of these has no such parameter. Empty: every spec has it. */
-const DERIVED_FROM: Readonly<Record<DerivedName, readonly string[]>> = {
+/**
+ * Parameters for derived values: what a listing means by its members, whatever the spelling or unit. Each with what it is derived from: a
+ * filter spec without a filter over one of these has no such parameter. Empty: every spec has it.
+ */
+const DERIVED_FROM = {
   gpu: [MODEL_PATH],
   gpu_variant: [MODEL_PATH],
   gpu_memory_gb_min: [MODEL_PATH, '$.offer_resource.gpu_memory_gb'],
@@ -49,9 +24,26 @@ const DERIVED_FROM: Readonly<Record<DerivedName, readonly string[]>> = {
   rent_hours_min: [],
 }
 
+export type DerivedName = keyof typeof DERIVED_FROM
+
+export const DERIVED_NAMES = Object.keys(DERIVED_FROM) as readonly DerivedName[]
+
+export function isDerivedName(name: string): name is DerivedName {
+  return Object.hasOwn(DERIVED_FROM, name)
+}
+
 /** @param paths of the filters of a filter spec */
 export function isCovered(name: string, paths: readonly Path[]): boolean {
-  const from = isDerivedName(name) ? DERIVED_FROM[name] : []
+  const from: readonly string[] = isDerivedName(name) ? DERIVED_FROM[name] : []
   const texts = new Set(paths.map((path) => JSON.stringify(path)))
   return from.length === 0 || from.some((path) => texts.has(JSON.stringify(compilePath(path))))
 }
+
+/** Whether a question compares prices: it names models or a ceiling. */
+export function comparesPrices(parameters: readonly (readonly [name: string, value: string])[]): boolean {
+  return parameters.some(
+    ([name, value]) => COMPARED.has(name) && value !== '' && [null, 'in'].includes(setFormOf(value)),
+  )
+}
+
+const COMPARED: ReadonlySet<string> = new Set(['gpu', 'gpu_model', 'price_max'])

@@ -3,7 +3,7 @@ import { remembered } from '../domain/remembered.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { type DerivedStep, MEANING, SIZE_FIELDS } from '../filter-spec/path.ts'
 import { at, type JsonValue } from '../json/value.ts'
-import { DERIVED_FIELDS } from './derived-fields.ts'
+import { DERIVED_FIELDS, parseDerived } from './derived-fields.ts'
 import { type GpuReading, readGpu } from './gpus/read-gpu.ts'
 import { readGpuValue } from './gpus/read-gpu-value.ts'
 import { describeMeaning, type Meaning, type Tables } from './meaning.ts'
@@ -16,7 +16,6 @@ export class Vocabulary {
   readonly tables: Tables
   readonly #gpus = new Map<string, GpuReading>()
   readonly #places = new Map<string, PlaceReading>()
-  readonly #described = new WeakMap<object, string>()
   readonly #texts = new WeakMap<GpuReading, WeakMap<PlaceReading, string>>()
   #latest: { listing: JsonValue; source: string; meaning: Meaning } | null = null
 
@@ -44,16 +43,16 @@ export class Vocabulary {
   }
 
   #filter(name: DerivedName): Filter {
-    const { path, parse, definition } = DERIVED_FIELDS[name]
     const { valueIn, tables } = this
+    const { path, read } = DERIVED_FIELDS[name]
     return {
       name,
       path,
-      ...definition,
+      ...(read === undefined ? AT_LEAST : TEXT),
       on_missing: 'fail',
       indexed: true,
       compiled: [{ kind: 'derived', field: name, version: tables.version, source: '', valueIn }],
-      parseDerived: (raw) => parse(raw, tables, name),
+      parseDerived: (raw) => parseDerived(raw, name, tables),
     }
   }
 
@@ -61,20 +60,13 @@ export class Vocabulary {
   queryOf(text: string): Readonly<Record<string, string>> | null {
     const { gpus } = this.tables
     if (readGpu(gpus, '', { gpu_model: text }).model === null) return null
-    const value = readGpuValue(gpus, text)
-    return 'model' in value ? { gpu: value.model } : { ...value.suggestions[0] }
+    const reading = readGpuValue(gpus, text)
+    return 'value' in reading ? { gpu: reading.value } : { ...reading.near[0] }
   }
 
-  /**
-   * JSON members for a reader: `gpu` and `place`, with what is known; empty where nothing is. Remembered as long as the item,
-   * whose listing is read once.
-   */
-  describe(item: object, readListing: () => JsonValue, source: string): string {
-    const known = this.#described.get(item)
-    if (known !== undefined) return known
-    const described = this.#describe(this.read(readListing(), source))
-    this.#described.set(item, described)
-    return described
+  /** JSON members for a reader: `gpu` and `place`, with what is known; empty where nothing is. */
+  describe(listing: JsonValue, source: string): string {
+    return this.#describe(this.read(listing, source))
   }
 
   /** Readings are remembered, so many listings share one. */
@@ -101,6 +93,9 @@ export class Vocabulary {
     return isDerivedName(field) ? DERIVED_FIELDS[field].valueIn(meaning, listing) : null
   }
 }
+
+const TEXT = { op: 'in', value_type: 'string', alias_kind: null } as const
+const AT_LEAST = { op: 'range', value_type: 'number', alias_kind: 'lower_bound' } as const
 
 function sizesOf({ gpu: { dataSheetGb, fp16Tflops } }: Meaning, listing: JsonValue): Sizes {
   const { gpu } = countedSizes(listing, '')

@@ -1,11 +1,11 @@
 import { suggestName } from '../../domain/nearest-name.ts'
-import type { ListingProblem } from '../../domain/price/payment-problems.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import { at, isJsonObject, type JsonObject, parseJson } from '../../json/value.ts'
 import { createShapeCheck, type ShapeCheck } from '../../registry/write/listing-shape.ts'
 import { validateListing } from '../../registry/write/validate.ts'
 import { type DraftListing, draftJson } from '../listing-file.ts'
+import type { ListingProblem } from '../writes/payment-problems.ts'
 import {
   describeErrorResponse,
   describeViolation,

@@ -1,6 +1,5 @@
 import { shippedVocabulary } from '../../config/vocabulary.ts'
 import { suggestName } from '../../domain/nearest-name.ts'
-import { type ListingProblem, paymentProblems } from '../../domain/price/payment-problems.ts'
 import { countedSizes, formatAmount, lowestPrices } from '../../domain/price/price-key.ts'
 import { isLocalUrl } from '../../domain/private-address.ts'
 import { LEAST_PUBLISHERS, OUTLIER_PART } from '../../gateway/by-price/price-bounds.ts'
@@ -13,6 +12,7 @@ import { type DraftListing, draftJson, PUBLISHED } from '../listing-file.ts'
 import { describeIds, MAX_LISTING_LINES } from '../output/buyers-reading.ts'
 import { printStatus, printWarning, type Terminal } from '../output/terminal.ts'
 import type { RegistryFacts } from '../registries/registry-facts.ts'
+import { type ListingProblem, paymentProblems } from './payment-problems.ts'
 
 /** What is sent to a Registry, and what the Registry says of itself. */
 type Target = { facts: RegistryFacts; due: readonly DraftListing[] }

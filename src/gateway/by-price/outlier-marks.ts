@@ -86,7 +86,7 @@ function marksOf(bounds: ByGroup<PriceKey>, settings: MarketSettings): Marks {
 }
 
 function modelOf(item: Item, source: string, { vocabulary }: MarketSettings): string | null {
-  return modelIn(item.meaning ?? vocabulary.describe(item, () => readListing(item), source))
+  return modelIn(item.meaning ?? vocabulary.describe(readListing(item), source))
 }
 
 /** Where there are enough publishers. */

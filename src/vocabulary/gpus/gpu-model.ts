@@ -1,24 +1,3 @@
-/** A row of `[[gpus]]`. */
-export type GpuRow = {
-  /** Where it is in its file, such as `gpus[3]`. */
-  path: string
-  model: string
-  vendor?: string | undefined
-  aliases?: readonly string[] | undefined
-  memory_gb?: readonly number[] | undefined
-  fp16_tflops?: number | undefined
-  variants?: readonly VariantRow[] | undefined
-}
-
-type VariantRow = {
-  name: string
-  memory_gb?: readonly number[] | undefined
-  fp16_tflops?: number | undefined
-}
-
-/** A row of `[[names]]`: the model that one source means by one text. */
-export type NameRow = { path: string; source: string; text: string; model: string }
-
 export type GpuModel = {
   model: string
   vendor: string | null

@@ -1,11 +1,10 @@
 import { nearestName, nearestValue } from '../../domain/nearest-name.ts'
-import { namedMemory } from './data-sheet.ts'
+import type { ValueReading } from '../meaning.ts'
 import type { GpuModel, NameIndex } from './gpu-model.ts'
 import type { GpuTable } from './gpu-table.ts'
-import { isCommonWord } from './gpu-words.ts'
-import { nameKey, nameParts } from './name-parts.ts'
-import { type NameReading, readName } from './read-name.ts'
-import { scanName } from './scan-name.ts'
+import { isCommonWord, keyOfText, nameParts } from './name-parts.ts'
+import { namedMemory } from './read-gpu.ts'
+import { type NameReading, readName, scanName } from './read-name.ts'
 
 /** Parameters to ask instead. */
 type GpuHint = { gpu: string; gpu_variant?: string; gpu_memory_gb_min?: string }
@@ -16,14 +15,11 @@ const MAX_SUGGESTIONS = 5
 const MAX_COMPARED = 2000
 
 /** What a reader asks as `gpu`. A text that says more than a model gets what says it all, so that no answer is wider. */
-export function readGpuValue(
-  table: GpuTable,
-  text: string,
-): { model: string } | { suggestions: readonly GpuHint[] } {
+export function readGpuValue(table: GpuTable, text: string): ValueReading<GpuHint> {
   const name = readName(table.names, text)
-  if (name?.isPlain) return { model: name.model.model }
-  if (name !== null) return { suggestions: [hintOf(name)] }
-  return { suggestions: nearModels(table, text).map((gpu) => ({ gpu })) }
+  if (name?.isPlain) return { value: name.model.model }
+  if (name !== null) return { near: [hintOf(name)] }
+  return { near: nearModels(table, text).map((gpu) => ({ gpu })) }
 }
 
 function hintOf(name: NameReading): GpuHint {
@@ -43,7 +39,7 @@ function nearModels({ models, names }: GpuTable, text: string): readonly string[
   const near = named.size > 0 || words.length === 0 ? named : modelsWith(words, names)
   if (near.size > 0) return [...near].slice(0, MAX_SUGGESTIONS).map(({ model }) => model)
   const nearest = nearestName(text, spellingsOf(models))
-  return nearest === null ? [] : [names.byKey.get(keyOf(nearest))!.model]
+  return nearest === null ? [] : [names.byKey.get(keyOfText(nearest))!.model]
 }
 
 function modelsWith(words: readonly string[], { byKey }: NameIndex): ReadonlySet<GpuModel> {
@@ -63,7 +59,7 @@ export function misspeltModel({ models, names }: GpuTable, text: string): string
   const named = readName(names, digits)
   if (named !== null) return named.model.model
   const nearest = nearestValue(text, spellingsOf(models))
-  return nearest === null ? null : names.byKey.get(keyOf(nearest))!.model
+  return nearest === null ? null : names.byKey.get(keyOfText(nearest))!.model
 }
 
 const LETTERS_AS_DIGITS = /(?<=\d)[oil]+|[oil]+(?=\d)/gi
@@ -72,18 +68,13 @@ const spellingsOf = (models: readonly GpuModel[]): readonly string[] =>
   models.flatMap(({ model, aliases }) => [model, ...aliases]).slice(0, MAX_COMPARED)
 
 /** What a reader asks as `gpu_variant`. */
-export function readVariantValue(
-  { names, variants }: GpuTable,
-  text: string,
-): { variant: string } | { suggestions: readonly VariantHint[] } {
-  const variant = variants.get(keyOf(text))
-  if (variant !== undefined) return { variant }
+export function readVariantValue({ names, variants }: GpuTable, text: string): ValueReading<VariantHint> {
+  const variant = variants.get(keyOfText(text))
+  if (variant !== undefined) return { value: variant }
   const name = readName(names, text)
-  if (name?.variant) return { suggestions: [{ gpu: name.model.model, gpu_variant: name.variant.name }] }
+  if (name?.variant) return { near: [{ gpu: name.model.model, gpu_variant: name.variant.name }] }
   // Without the generation: `SXM` for `SXM4`.
   const { words } = scanName(nameParts(text) ?? [], names)
   const near = variants.get(words.join(' ')) ?? nearestName(text, variants.values())
-  return { suggestions: near === null ? [] : [{ gpu_variant: near }] }
+  return { near: near === null ? [] : [{ gpu_variant: near }] }
 }
-
-const keyOf = (text: string): string => nameKey(nameParts(text) ?? [])

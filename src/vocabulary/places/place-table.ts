@@ -1,15 +1,8 @@
 import type { Violation } from '../../errors.ts'
-import { CONTINENTS, type Continent, type Country, LIBRARY_COUNTRIES } from './country-library.ts'
-import type {
-  CountryRow,
-  Meaning,
-  PlaceReading,
-  PlaceRow,
-  PlaceRows,
-  Region,
-  RegionRow,
-  StateRow,
-} from './place-model.ts'
+import type { PlaceRows } from '../rows.ts'
+import type { SourceRows } from '../source-rows.ts'
+import { type Country, LIBRARY_COUNTRIES } from './country-library.ts'
+import type { Meaning, PlaceReading, Region } from './place-model.ts'
 import { nameKey } from './place-words.ts'
 
 /** What the regions that sellers write mean: plain data. */
@@ -37,7 +30,7 @@ export type PlaceTable = {
   /** Codes that mean something else as often, each by itself. */
   ambiguous: ReadonlyMap<string, string>
   /** By source and exact text. */
-  sources: ReadonlyMap<string, ReadonlyMap<string, PlaceReading>>
+  sources: SourceRows<PlaceReading>
 }
 
 type Mutable = {
@@ -49,16 +42,15 @@ type Mutable = {
     : PlaceTable[Member]
 } & { sources: Map<string, Map<string, PlaceReading>> }
 
-type Complain = (path: string, message: string) => void
-/** Of the nth text of a list. */
-type InList = (n: number, message: string) => void
+type RowOf<Kind extends keyof PlaceRows> = PlaceRows[Kind][number]
+type Place = RowOf<'places'>['place']
 
-const MAX_WORDS = 8
-const FIRST_LETTER = /^\p{L}/u
-const LETTER_EXPECTED = 'expected a name that begins with a letter'
-
-/** The countries of the library, with their codes and common names. */
-export function libraryTable(): PlaceTable {
+/**
+ * The countries of the library with their codes and common names, then the rows of each file. A row of a country or state that is known
+ * adds names and cities, and replaces continents. Of two rows with one name or code the later one counts. A country that the
+ * library does not have is a problem.
+ */
+export function buildPlaceTable(files: readonly PlaceRows[], problems: Violation[]): PlaceTable {
   const table: Mutable = {
     countries: new Map(LIBRARY_COUNTRIES.map((country) => [country.code, country])),
     codes: new Map(LIBRARY_COUNTRIES.map(({ code }) => [code, code])),
@@ -73,28 +65,28 @@ export function libraryTable(): PlaceTable {
     ambiguous: new Map(),
     sources: new Map(),
   }
+  const isKnown = (country: string, place: Place): boolean => {
+    if (table.countries.has(country)) return true
+    problems.push({ path: place('country'), message: noCountry(table, country) })
+    return false
+  }
   for (const { code, names } of LIBRARY_COUNTRIES)
-    for (const name of names) addName(table, name, { kind: 'country', country: code, isPart: false })
-  return table
-}
-
-/**
- * The table with further rows. A row of a country or state that `base` has adds names and cities, and replaces continents.
- * Each problem is added to `problems`, under the path of its row.
- */
-export function extendPlaceTable(base: PlaceTable, rows: PlaceRows, problems: Violation[]): PlaceTable {
-  const complain: Complain = (path, message) => void problems.push({ path, message })
-  const table = copyOf(base)
-  for (const row of rows.states) addState(table, row, complain)
-  for (const row of rows.countries) addCountry(table, row, complain)
-  for (const row of rows.regions) addRegion(table, row, complain)
-  for (const { path, words } of rows.compass)
-    addNames(table, words, { kind: 'compass' }, inList(`${path}.words`, complain))
+    addNames(table, names, { kind: 'country', country: code, isPart: false })
+  for (const rows of files) {
+    for (const { state, name, cities } of rows.states) {
+      addNames(table, [name], { kind: 'state', state })
+      table.states.set(state, name)
+      addCities(table, cities, `US-${state}`)
+    }
+    for (const row of rows.countries) if (isKnown(row.country, row.place)) addCountry(table, row)
+    for (const row of rows.regions) addRegion(table, row)
+    for (const { words } of rows.compass) addNames(table, words, { kind: 'compass' })
+    for (const { names } of rows.other_names) addNames(table, names, { kind: 'nothing' })
+    for (const { codes } of rows.ambiguous) for (const code of codes) table.ambiguous.set(code, code)
+    for (const row of rows.places)
+      if (row.country === undefined || isKnown(row.country, row.place)) addPlace(table, row)
+  }
   table.compass = [...table.names.keys()].filter((key) => table.names.get(key)!.kind === 'compass')
-  for (const { path, names } of rows.other_names)
-    addNames(table, names, { kind: 'nothing' }, inList(`${path}.names`, complain))
-  for (const { codes } of rows.ambiguous) for (const code of codes) table.ambiguous.set(code, code)
-  for (const row of rows.places) addPlace(table, row, complain)
   return table
 }
 
@@ -106,165 +98,60 @@ export const continentOfCountry = ({ countries }: PlaceTable, country: string): 
 export const countryName = ({ countries }: PlaceTable, code: string): string =>
   countries.get(code)?.names[0] ?? code
 
-const copyOf = (base: PlaceTable): Mutable => ({
-  countries: new Map(base.countries),
-  codes: new Map(base.codes),
-  alpha3: new Map(base.alpha3),
-  names: new Map(base.names),
-  starts: new Map(base.starts),
-  compass: base.compass,
-  regions: new Map(base.regions),
-  states: new Map(base.states),
-  cities: new Map(base.cities),
-  provinces: new Map(base.provinces),
-  ambiguous: new Map(base.ambiguous),
-  sources: new Map([...base.sources].map(([source, texts]) => [source, new Map(texts)])),
-})
-
-function addState(table: Mutable, { path, state, name, cities = [] }: StateRow, complain: Complain): void {
-  const known = table.states.get(state) ?? name
-  const problem =
-    nameKey(known) === nameKey(name)
-      ? addName(table, name, { kind: 'state', state })
-      : `${state} is ${known}; correct the code or the name`
-  if (problem !== null) complain(`${path}.name`, problem)
-  else table.states.set(state, known)
-  addCities(table, cities, `US-${state}`, inList(`${path}.cities`, complain))
-}
-
-function addCountry(table: Mutable, row: CountryRow, complain: Complain): void {
-  const { path, country, names = [], parts = [], cities = [], provinces = [], continents } = row
-  const known = table.countries.get(country)
-  if (known === undefined) {
-    complain(`${path}.country`, noCountry(table, country))
-    return
-  }
-  addNames(table, names, { kind: 'country', country, isPart: false }, inList(`${path}.names`, complain))
-  addNames(table, parts, { kind: 'country', country, isPart: true }, inList(`${path}.parts`, complain))
-  addCodes(table, names, country, inList(`${path}.names`, complain))
-  addCities(table, cities, country, inList(`${path}.cities`, complain))
+function addCountry(
+  table: Mutable,
+  { country, names = [], parts, cities, provinces = [], continents }: RowOf<'countries'>,
+): void {
+  const known = table.countries.get(country)!
+  addNames(table, parts, { kind: 'country', country, isPart: true })
+  addNames(table, names, { kind: 'country', country, isPart: false })
+  // Short forms such as `UK` count as codes.
+  for (const name of names) if (/^[A-Z]{2}$/.test(name)) table.codes.set(name, country)
+  addCities(table, cities, country)
   for (const code of provinces) addHome(table.provinces, code, country)
   const all = [...new Set([...known.names, ...names])]
   table.countries.set(country, { ...known, names: all, continents: continents ?? known.continents })
 }
 
-function addRegion(table: Mutable, row: RegionRow, complain: Complain): void {
-  const { path, codes = [], words = [], continent, within } = row
-  const continents = continent === undefined ? within : [continent]
-  if (continents === undefined || (continent !== undefined && within !== undefined)) {
-    complain(path, 'expected continent or within, and not both')
-    return
-  }
-  const region: Region = { kind: 'region', isContinent: continent !== undefined, continents }
-  for (const [n, code] of codes.entries()) {
-    const known = table.regions.get(code) ?? region
-    if (isSame(known, region)) table.regions.set(code, known)
-    else complain(`${path}.codes[${n}]`, `${code} means ${describe(known, table)}, too; remove one of them`)
-  }
-  addNames(table, words, region, inList(`${path}.words`, complain))
+function addRegion(table: Mutable, { codes = [], words, continent, within = [] }: RowOf<'regions'>): void {
+  const isContinent = continent !== undefined
+  const region: Region = { kind: 'region', isContinent, continents: isContinent ? [continent] : within }
+  for (const code of codes) table.regions.set(code, region)
+  addNames(table, words, region)
 }
 
-function addPlace(table: Mutable, row: PlaceRow, complain: Complain): void {
-  const { path, source, region, country, continent } = row
-  const known = country === undefined ? undefined : table.countries.get(country)
-  const reading = { country: country ?? null, continent: continent ?? known?.continents[0] ?? null }
-  const texts = table.sources.get(source) ?? new Map<string, PlaceReading>()
-  if (country === undefined && continent === undefined)
-    complain(path, 'names no place; add country or continent')
-  else if (country !== undefined && known === undefined)
-    complain(`${path}.country`, noCountry(table, country))
-  else if (known && continent && !known.continents.includes(continent))
-    complain(`${path}.continent`, `${known.names[0]} is in ${listed(known.continents)}; remove the line`)
-  else if (!isSame(texts.get(region) ?? reading, reading))
-    complain(path, `'${region}' of source ${source} has two rows that differ; remove one`)
-  else table.sources.set(source, texts.set(region, reading))
+function addPlace(
+  { countries, sources }: Mutable,
+  { source, region, country, continent = countries.get(country ?? '')?.continents[0] }: RowOf<'places'>,
+): void {
+  const texts = sources.get(source) ?? new Map<string, PlaceReading>()
+  sources.set(source, texts.set(region, { country: country ?? null, continent: continent ?? null }))
 }
 
-/** Short forms such as `UK` count as codes. */
-function addCodes({ codes }: Mutable, names: readonly string[], country: string, complain: InList): void {
-  for (const [n, name] of names.entries()) {
-    const owner = codes.get(name) ?? country
-    if (owner !== country) complain(n, `${name} is the code of another country; remove it`)
-    else if (/^[A-Z]{2}$/.test(name)) codes.set(name, country)
-  }
-}
-
-function addCities({ cities }: Mutable, names: readonly string[], home: string, complain: InList): void {
-  for (const [n, name] of names.entries()) {
-    const key = nameKey(name)
-    if (FIRST_LETTER.test(key)) addHome(cities, key, home)
-    else complain(n, LETTER_EXPECTED)
-  }
+function addCities({ cities }: Mutable, names: readonly string[] = [], home: string): void {
+  for (const name of names) addHome(cities, nameKey(name), home)
 }
 
 function addHome(homes: Map<string, readonly string[]>, key: string, home: string): void {
   homes.set(key, [...new Set([...(homes.get(key) ?? []), home])])
 }
 
-function addNames(table: Mutable, names: readonly string[], meaning: Meaning, complain: InList): void {
-  for (const [n, name] of names.entries()) {
-    const problem = addName(table, name, meaning)
-    if (problem !== null) complain(n, problem)
-  }
-}
-
-/** Gives a problem, if there is one. */
-function addName(table: Mutable, name: string, meaning: Meaning): string | null {
-  const words = nameKey(name).split(' ')
-  if (!FIRST_LETTER.test(words[0]!)) return LETTER_EXPECTED
-  if (words.length > MAX_WORDS) return `expected at most ${MAX_WORDS} words`
-  for (const key of keysOf(words)) {
-    const known = table.names.get(key)
-    const joined = known === undefined ? meaning : joinMeanings(known, meaning)
-    if (joined === null) return `'${name}' means ${describe(known!, table)}, too; remove one of them`
-    table.names.set(key, joined)
+function addNames({ names, starts }: Mutable, texts: readonly string[] = [], meaning: Meaning): void {
+  for (const key of texts.flatMap(keysOf)) {
+    const known = names.get(key)
+    const isBoth = known?.kind === 'country' && meaning.kind === 'state'
+    names.set(key, isBoth ? { kind: 'either', country: known.country, state: meaning.state } : meaning)
     const [start = '', ...more] = key.split(' ')
-    table.starts.set(start, Math.max(table.starts.get(start) ?? 0, more.length + 1))
+    starts.set(start, Math.max(starts.get(start) ?? 0, more.length + 1))
   }
-  return null
 }
 
 /** `new zealand` and `newzealand`; initials such as `u s` only with a space. */
-const keysOf = (words: readonly string[]): string[] =>
-  words.length > 1 && words.every(({ length }) => length > 1)
-    ? [words.join(' '), words.join('')]
-    : [words.join(' ')]
-
-/** `null` for two that differ, but a state with a country's name. */
-function joinMeanings(known: Meaning, added: Meaning): Meaning | null {
-  if (known.kind === 'country' && added.kind === 'state')
-    return { kind: 'either', country: known.country, state: added.state }
-  const isSameCountry = 'country' in known && 'country' in added && known.country === added.country
-  const isSameState = 'state' in known && 'state' in added && known.state === added.state
-  return isSameCountry || isSameState || isSame(known, added) ? known : null
+function keysOf(name: string): string[] {
+  const key = nameKey(name)
+  const words = key.split(' ')
+  return words.length > 1 && words.every(({ length }) => length > 1) ? [key, words.join('')] : [key]
 }
-
-function describe(meaning: Meaning, { countries, states }: Mutable): string {
-  switch (meaning.kind) {
-    case 'country':
-    case 'either':
-      return `${countries.get(meaning.country)!.names[0]} (${meaning.country})`
-    case 'state':
-      return `${states.get(meaning.state)} (US)`
-    case 'region':
-      return `${meaning.isContinent ? '' : 'a region of '}${listed(meaning.continents)}`
-    case 'compass':
-      return 'a point of the compass'
-    case 'nothing':
-      return 'no country'
-  }
-}
-
-const listed = (continents: readonly Continent[]): string =>
-  continents.map((continent) => `${CONTINENTS[continent]} (${continent})`).join(' and ')
 
 const noCountry = ({ codes }: Mutable, code: string): string =>
   `no country has the code ${code}; ${codes.has(code) ? `write ${codes.get(code)}` : 'correct it'}`
-
-const inList =
-  (path: string, complain: Complain): InList =>
-  (n, message) =>
-    complain(`${path}[${n}]`, message)
-
-/** Of plain data with members in one order. */
-const isSame = (a: object, b: object): boolean => JSON.stringify(a) === JSON.stringify(b)

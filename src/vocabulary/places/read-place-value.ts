@@ -1,37 +1,35 @@
 import { isOneEdit, nearestName } from '../../domain/nearest-name.ts'
+import type { ValueReading } from '../meaning.ts'
 import { CONTINENTS } from './country-library.ts'
 import { countryName, type PlaceTable } from './place-table.ts'
 import { nameKey } from './place-words.ts'
 
-/** A code, or names of what may be meant, each with its code. */
-type PlaceValue = { code: string } | { near: readonly string[] }
-
 const MAX_NEAR = 5
 
-/** What a reader asks as `country`: `DE`, `deu`, `Germany`, `UK`. A part of a country is near it, so that no answer is wider. */
-export function readCountryValue(table: PlaceTable, text: string): PlaceValue {
+/** What a reader asks as `country`: `DE`, `deu`, `Germany`, `UK`; near are names, each with its code. A part of a country is near it, so that no answer is wider. */
+export function readCountryValue(table: PlaceTable, text: string): ValueReading {
   const upper = text.trim().toUpperCase()
   const code = table.codes.get(upper) ?? table.alpha3.get(upper)
-  if (code !== undefined) return { code }
+  if (code !== undefined) return { value: code }
   const meaning = table.names.get(nameKey(text))
-  if (meaning?.kind === 'either') return { code: meaning.country }
+  if (meaning?.kind === 'either') return { value: meaning.country }
   if (meaning?.kind === 'state') return { near: [withCode(table, 'US')] }
   if (meaning?.kind !== 'country') return { near: nearest(text, [...table.countries.values()]) }
-  return meaning.isPart ? { near: [withCode(table, meaning.country)] } : { code: meaning.country }
+  return meaning.isPart ? { near: [withCode(table, meaning.country)] } : { value: meaning.country }
 }
 
 const withCode = (table: PlaceTable, code: string): string => `${countryName(table, code)} (${code})`
 
 /** What a reader asks as `continent`: `EU`, `europe`, `North America`. A region within a continent is near it. */
-export function readContinentValue(table: PlaceTable, text: string): PlaceValue {
+export function readContinentValue(table: PlaceTable, text: string): ValueReading {
   const upper = text.trim().toUpperCase()
   const key = nameKey(text)
   const named = CONTINENT_NAMES.find(({ code, names }) => code === upper || nameKey(names[0]!) === key)
-  if (named !== undefined) return { code: named.code }
+  if (named !== undefined) return { value: named.code }
   const meaning = table.names.get(key)
   const region = meaning?.kind === 'region' ? meaning : table.regions.get(upper)
   if (region === undefined) return { near: nearest(text, CONTINENT_NAMES) }
-  if (region.isContinent) return { code: region.continents[0]! }
+  if (region.isContinent) return { value: region.continents[0]! }
   return { near: region.continents.map((code) => `${continentName(code)} (${code})`) }
 }
 

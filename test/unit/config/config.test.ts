@@ -146,7 +146,6 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
   [upstream('api_key_file = "nope"')]: /^upstreams\[0\]\.api_key_file: cannot read .*nope: no such file$/,
   [upstream('api_key_file = "x"\napi_key_env = "HOME"')]: /has both/,
   [upstream('scan_limit = 1')]: /^upstreams\[0\]\.scan_limit: is not a setting any more: every upstream is /,
-  [upstream('mode = "auto"')]: /^upstreams\[0\]\.mode: is not a setting any more: every upstream is held /,
   [upstream('').repeat(2)]: /^upstreams\[1\]\.name: two sources are named 'a'; rename one$/,
   [upstream('', 'local')]: /two sources are named 'local'/,
   [upstream('', 'a', 'http://u:p@a')]: /must not hold credentials/,

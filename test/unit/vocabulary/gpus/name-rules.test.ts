@@ -1,12 +1,12 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { readGpuTable } from '../../../../src/config/gpu-rows.ts'
+import { shippedVocabulary } from '../../../../src/config/vocabulary.ts'
 import type { GpuModel } from '../../../../src/vocabulary/gpus/gpu-model.ts'
 import { nameKey, nameParts } from '../../../../src/vocabulary/gpus/name-parts.ts'
 import { readGpu } from '../../../../src/vocabulary/gpus/read-gpu.ts'
 import { runs } from '../../../helpers/runs.ts'
 
-const table = readGpuTable(null, [])
+const table = shippedVocabulary().tables.gpus
 const modelOf = (gpu_model: string): string | null => readGpu(table, 'seller', { gpu_model }).model
 
 type Named = { name: string; model: GpuModel }

@@ -1,9 +1,9 @@
 import test from 'ava'
-import { readGpuTable } from '../../../../src/config/gpu-rows.ts'
+import { shippedVocabulary } from '../../../../src/config/vocabulary.ts'
 import { type GpuResource, readGpu } from '../../../../src/vocabulary/gpus/read-gpu.ts'
 import { offers, spellings } from '../market/market.ts'
 
-const table = readGpuTable(null, [])
+const table = shippedVocabulary().tables.gpus
 const read = (resource: GpuResource) => readGpu(table, 'seller', resource)
 const modelOf = (gpu_model: string): string | null => read({ gpu_model }).model
 

@@ -1,19 +1,19 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { readGpuTable } from '../../../../src/config/gpu-rows.ts'
+import { shippedVocabulary } from '../../../../src/config/vocabulary.ts'
 import { readGpuValue, readVariantValue } from '../../../../src/vocabulary/gpus/read-gpu-value.ts'
 
-const table = readGpuTable(null, [])
+const table = shippedVocabulary().tables.gpus
 
 test('readGpuValue: every name of a model asks for it, in any case and with words of its vendor', (t) => {
   for (const { model, aliases } of table.models)
-    for (const name of [model, ...aliases]) t.deepEqual(readGpuValue(table, name), { model }, name)
-  t.deepEqual(readGpuValue(table, 'a6000'), { model: 'RTX A6000' })
-  t.deepEqual(readGpuValue(table, 'nvidia-rtx6000-ada'), { model: 'RTX 6000 Ada' })
+    for (const name of [model, ...aliases]) t.deepEqual(readGpuValue(table, name), { value: model }, name)
+  t.deepEqual(readGpuValue(table, 'a6000'), { value: 'RTX A6000' })
+  t.deepEqual(readGpuValue(table, 'nvidia-rtx6000-ada'), { value: 'RTX 6000 Ada' })
 })
 
 test('readGpuValue: a text that says more is refused with the parameters that say it', (t) => {
-  const CASES: [text: string, suggestions: object[]][] = [
+  const CASES: [text: string, near: object[]][] = [
     ['A100 80GB', [{ gpu: 'A100', gpu_memory_gb_min: '80' }]],
     ['H100 SXM', [{ gpu: 'H100', gpu_variant: 'SXM' }]],
     ['H100 NVL 94GB', [{ gpu: 'H100', gpu_variant: 'NVL', gpu_memory_gb_min: '94' }]],
@@ -22,7 +22,7 @@ test('readGpuValue: a text that says more is refused with the parameters that sa
     ['A100-NVLink', [{ gpu: 'A100' }]],
     ['8x H100', [{ gpu: 'H100' }]],
   ]
-  for (const [text, suggestions] of CASES) t.deepEqual(readGpuValue(table, text), { suggestions }, text)
+  for (const [text, near] of CASES) t.deepEqual(readGpuValue(table, text), { near }, text)
 })
 
 test('readGpuValue: an unknown value is refused with models near it', (t) => {
@@ -39,26 +39,26 @@ test('readGpuValue: an unknown value is refused with models near it', (t) => {
     ['x'.repeat(10_000), []],
   ]
   for (const [text, models] of CASES)
-    t.deepEqual(readGpuValue(table, text), { suggestions: models.map((gpu) => ({ gpu })) }, text)
+    t.deepEqual(readGpuValue(table, text), { near: models.map((gpu) => ({ gpu })) }, text)
 })
 
 test('readGpuValue: what it suggests can be asked', (t) => {
   const property = fc.property(fc.stringMatching(/^[a-z0-9 ]{0,12}$/), (text) => {
     const value = readGpuValue(table, text)
-    if ('suggestions' in value) {
-      t.true(value.suggestions.length <= 5)
-      for (const { gpu } of value.suggestions) t.deepEqual(readGpuValue(table, gpu), { model: gpu })
+    if ('near' in value) {
+      t.true(value.near.length <= 5)
+      for (const { gpu } of value.near) t.deepEqual(readGpuValue(table, gpu), { value: gpu })
     }
   })
   t.notThrows(() => fc.assert(property))
 })
 
 test('readVariantValue: a variant of the table, in any case; anything else is refused with one near it', (t) => {
-  t.deepEqual(readVariantValue(table, 'sxm'), { variant: 'SXM' })
-  t.deepEqual(readVariantValue(table, 'PCI-E'), { variant: 'PCIe' })
-  t.deepEqual(readVariantValue(table, 'max q'), { variant: 'Max-Q' })
-  t.deepEqual(readVariantValue(table, 'SXM5'), { suggestions: [{ gpu_variant: 'SXM' }] })
-  t.deepEqual(readVariantValue(table, 'H100 SXM'), { suggestions: [{ gpu: 'H100', gpu_variant: 'SXM' }] })
-  t.deepEqual(readVariantValue(table, 'PCIx'), { suggestions: [{ gpu_variant: 'PCIe' }] })
-  t.deepEqual(readVariantValue(table, 'toast'), { suggestions: [] })
+  t.deepEqual(readVariantValue(table, 'sxm'), { value: 'SXM' })
+  t.deepEqual(readVariantValue(table, 'PCI-E'), { value: 'PCIe' })
+  t.deepEqual(readVariantValue(table, 'max q'), { value: 'Max-Q' })
+  t.deepEqual(readVariantValue(table, 'SXM5'), { near: [{ gpu_variant: 'SXM' }] })
+  t.deepEqual(readVariantValue(table, 'H100 SXM'), { near: [{ gpu: 'H100', gpu_variant: 'SXM' }] })
+  t.deepEqual(readVariantValue(table, 'PCIx'), { near: [{ gpu_variant: 'PCIe' }] })
+  t.deepEqual(readVariantValue(table, 'toast'), { near: [] })
 })

@@ -1,11 +1,11 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { readGpuTable } from '../../../../src/config/gpu-rows.ts'
+import { shippedVocabulary } from '../../../../src/config/vocabulary.ts'
 import { type GpuResource, readGpu } from '../../../../src/vocabulary/gpus/read-gpu.ts'
 import { anyText } from '../../../helpers/any-text.ts'
 import { runs } from '../../../helpers/runs.ts'
 
-const table = readGpuTable(null, [])
+const table = shippedVocabulary().tables.gpus
 const read = (resource: GpuResource) => readGpu(table, 'seller', resource)
 const NO_GPU = {
   isGpu: false,

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { readPlaceTable } from '../../../../src/config/place-rows.ts'
+import { shippedVocabulary } from '../../../../src/config/vocabulary.ts'
 import { continentOfCountry, countryName } from '../../../../src/vocabulary/places/place-table.ts'
 import {
   continentName,
@@ -7,17 +7,17 @@ import {
   readCountryValue,
 } from '../../../../src/vocabulary/places/read-place-value.ts'
 
-const table = readPlaceTable(null, [])
+const table = shippedVocabulary().tables.places
 const country = (text: string) => readCountryValue(table, text)
 const continent = (text: string) => readContinentValue(table, text)
 
 test('country: codes, names and short forms in any case are the country', (t) => {
-  for (const text of ['de', ' GERMANY ', 'Deutschland']) t.deepEqual(country(text), { code: 'DE' }, text)
-  for (const text of ['UK', 'gbr', 'united-kingdom']) t.deepEqual(country(text), { code: 'GB' }, text)
-  for (const text of ['us', 'U.S.']) t.deepEqual(country(text), { code: 'US' }, text)
-  t.deepEqual(country('turkiye'), { code: 'TR' })
+  for (const text of ['de', ' GERMANY ', 'Deutschland']) t.deepEqual(country(text), { value: 'DE' }, text)
+  for (const text of ['UK', 'gbr', 'united-kingdom']) t.deepEqual(country(text), { value: 'GB' }, text)
+  for (const text of ['us', 'U.S.']) t.deepEqual(country(text), { value: 'US' }, text)
+  t.deepEqual(country('turkiye'), { value: 'TR' })
   for (const { code, alpha3, names } of table.countries.values())
-    for (const text of [code, alpha3, ...names]) t.deepEqual(country(text), { code }, text)
+    for (const text of [code, alpha3, ...names]) t.deepEqual(country(text), { value: code }, text)
 })
 
 test('country: what is unknown, or a part of a country, has countries near it', (t) => {
@@ -38,10 +38,10 @@ test('country: what is unknown, or a part of a country, has countries near it', 
 
 test('continent: codes and names in any case are the continent', (t) => {
   for (const text of ['EU', 'eu', 'EUR', 'Europe', 'europe'])
-    t.deepEqual(continent(text), { code: 'EU' }, text)
+    t.deepEqual(continent(text), { value: 'EU' }, text)
   for (const text of ['NA', 'North America', 'north-america', 'northamerica'])
-    t.deepEqual(continent(text), { code: 'NA' }, text)
-  t.deepEqual(continent('Antarctica'), { code: 'AN' })
+    t.deepEqual(continent(text), { value: 'NA' }, text)
+  t.deepEqual(continent('Antarctica'), { value: 'AN' })
 })
 
 test('continent: what is unknown, or a region within continents, has continents near it', (t) => {

@@ -1,11 +1,11 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { readPlaceTable } from '../../../../src/config/place-rows.ts'
+import { shippedVocabulary } from '../../../../src/config/vocabulary.ts'
 import { readPlace } from '../../../../src/vocabulary/places/read-place.ts'
 import { anyText } from '../../../helpers/any-text.ts'
 import { runs } from '../../../helpers/runs.ts'
 
-const table = readPlaceTable(null, [])
+const table = shippedVocabulary().tables.places
 const read = (text: unknown) => readPlace(table, 'seller', text)
 const UNKNOWN = { country: null, continent: null }
 

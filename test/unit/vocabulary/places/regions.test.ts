@@ -1,9 +1,9 @@
 import test from 'ava'
-import { readPlaceTable } from '../../../../src/config/place-rows.ts'
+import { shippedVocabulary } from '../../../../src/config/vocabulary.ts'
 import { readPlace } from '../../../../src/vocabulary/places/read-place.ts'
 import { regions } from '../market/market.ts'
 
-const table = readPlaceTable(null, [])
+const table = shippedVocabulary().tables.places
 
 /** `FI EU`, `- EU` for a continent only, `-` for a place that is unknown. */
 function read(text: string): string {

@@ -1,7 +1,7 @@
+import { nearestName, suggestName } from '../../domain/nearest-name.ts'
+import { type PaymentOption, paymentOptions, TIME_UNITS } from '../../domain/price/payment-option.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
 import { at, formatJson, isJsonObject, type JsonValue, listAt, textAt } from '../../json/value.ts'
-import { nearestName, suggestName } from '../nearest-name.ts'
-import { type PaymentOption, paymentOptions, TIME_UNITS } from './payment-option.ts'
-import type { TokenTable } from './token.ts'
 
 /** What buyers miss or misread in a listing. */
 export type ListingProblem = {
