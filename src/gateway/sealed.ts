@@ -1,11 +1,5 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createSecretKey,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { randomId } from '../domain/random-id.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -17,7 +11,7 @@ export function sealingKey(secret: string, use: string): KeyObject {
 
 /** Sealed with AES-256-GCM, in base64url: opaque, authentic, and bound to a question. */
 export function seal(text: string, question: string, key: KeyObject): string {
-  const nonce = randomBytes(NONCE_BYTES)
+  const nonce = Buffer.from(randomId(), 'base64url')
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(question))
   const sealed = [nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]
   return Buffer.concat(sealed).toString('base64url')

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { FeedEntry } from '../domain/feed-entry.ts'
+import { randomId } from '../domain/random-id.ts'
 import { dropped, type Parts, trim } from './logs.ts'
 import { placeOf, type Row } from './rows.ts'
 import type { Draft } from './writer.ts'
@@ -123,7 +123,7 @@ export class Feed {
 
 /** Earlier entries are of another log, and the first to be dropped. */
 function begin(draft: Draft): void {
-  draft.put('logs', FEED, randomUUID())
+  draft.put('logs', FEED, randomId())
 }
 
 function appendChange(draft: Draft, change: NewFeedChange): void {

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { KeyUse, KeyUseStorage } from '../domain/api-key.ts'
 import { AUDIT_KINDS, type AuditBounds, type AuditEntry, type NewAuditEntry } from '../domain/audit.ts'
+import { randomId } from '../domain/random-id.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { placeOf, type Row, type Rows, type Space } from './rows.ts'
 import type { Draft, Writer } from './writer.ts'
@@ -72,7 +72,7 @@ export class AuditLog {
     { maxBytes, maxAgeMicros }: AuditBounds,
   ): Promise<AuditEntry> {
     const space = AUDIT_SPACES[kind]
-    const key = randomUUID()
+    const key = randomId()
     const at = await this.#parts.writer.run((draft) => {
       const time = draft.tick()
       draft.add(space, key, JSON.stringify(entry), time)

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { type FeedEntry, GONE, PROCESS_START, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { randomId } from '../../domain/random-id.ts'
 import type { Holding, HoldingChange } from '../../domain/source/holding.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyIndex } from '../../listing-index/copy-index.ts'
@@ -40,7 +40,7 @@ export class ChangeFeed {
     const feed = new ChangeFeed(options)
     const { stored } = feed
     await stored.read()
-    stored.put({ source: PROCESS_START, key: randomUUID(), listingId: '', publisher: null, state: '' })
+    stored.put({ source: PROCESS_START, key: randomId(), listingId: '', publisher: null, state: '' })
     await stored.append()
     return feed
   }
@@ -128,7 +128,7 @@ export class ChangeFeed {
         // While the source refuses our key nothing of it is found, and nothing is gone.
         if (change.isContinued && this.#options.isShared) {
           if (source.coverage() !== 'none') this.#continue(source, true)
-        } else this.stored.put({ ...WHOLE, source: source.name, state: randomUUID() })
+        } else this.stored.put({ ...WHOLE, source: source.name, state: randomId() })
         this.#return(source)
     }
     void this.stored.append()
@@ -181,7 +181,7 @@ export class ChangeFeed {
   /** As changes of the source of that name: readers look again at the listings that the other one has under this id. */
   #enqueueAgain(name: string, other: Holding, listingId: string): void {
     for (const [key, { publisher }] of this.#statesOf(other, listingId))
-      this.stored.put({ source: name, key, listingId, publisher, state: randomUUID() })
+      this.stored.put({ source: name, key, listingId, publisher, state: randomId() })
   }
 
   /** Copies of worse sources are shown from now on. */

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../domain/clock.ts'
 import { Emitter } from '../../domain/emitter.ts'
 import type { FeedEntry } from '../../domain/feed-entry.ts'
+import { randomId } from '../../domain/random-id.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { Feed, NewFeedChange } from '../../store/feed.ts'
@@ -63,7 +63,7 @@ export class StoredLog {
     this.#options = options
     this.#known = known
     this.retentionMs = options.retentionMs
-    this.epoch = options.isShared ? '' : randomUUID()
+    this.epoch = options.isShared ? '' : randomId()
     this.#endFollowing = options.feed.onAppend(() => this.#readInBackground())
   }
 
