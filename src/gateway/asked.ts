@@ -65,7 +65,7 @@ async function bringAll(
 export function askNow(settings: MarketSettings, query: ListingQuery, request: Asker): Asked {
   const { ranking } = settings
   const { sources, ...answered } = answersTo(settings, query, request)
-  const scope = { ranking, sources, standing: query.standing, via: query.via }
+  const scope = { ranking, sources, standing: request.reader.filter, via: query.via }
   return { query, scope, ...answered, version: versionOf(settings, sources), startedAt: performance.now() }
 }
 

@@ -54,7 +54,7 @@ export async function findListing(
 ): Promise<MergedLookup> {
   const { budgetMs, clock } = settings
   const { listingId } = lookup
-  const asked = askNow(settings, { ...ANY_STATUS, ...lookup, standing: request.reader.filter }, request)
+  const asked = askNow(settings, { ...ANY_STATUS, ...lookup }, request)
   if (!hasIdLength(listingId))
     return { ...reportOutcomes([], new Map(), settings), merged: null, isCurrent: undefined }
   const search = new Search(settings, asked, listingId)

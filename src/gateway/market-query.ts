@@ -128,7 +128,6 @@ export function createQueryReader(parts: MarketParts): QueryReader {
           ...asked,
           filters,
           criteria,
-          standing: reader.filter,
           priceLimit: prices.limit,
           ...trail,
         },

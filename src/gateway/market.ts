@@ -193,8 +193,7 @@ export class Market {
     const visible = this.#visibleTo(request)
     if (!isCounted) return describeFilters(spec, visible, null, this.#settings)
     const { isLoop: _, ...path } = this.#questions.path(request)
-    const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
-    const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
+    const query = { ...ALL_OPEN, ...path, by: countedFilters(spec.filters), per: 'gpu' } as const
     const budgetMs = this.#parts.countMs ?? COUNT_MS
     const counts = await unlessRefused(readFacets(this.#settings, query, { reader, signal, budgetMs }))
     return describeFilters(spec, visible, counts, this.#settings)
@@ -240,7 +239,7 @@ export class Market {
   async listingCounts({ reader }: ByReader): Promise<ReadonlyMap<string, number | null> | null> {
     const settings = this.#settings
     if (reader.filter.key === '' && !settings.rules.areAny) return null
-    const asked = askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
+    const asked = askNow(settings, ALL_OPEN, { reader })
     return new Map(
       outcomesOf(asked, await matchesOf(settings, asked)).map(({ source, result, matched }) => [
         source.name,
@@ -262,8 +261,7 @@ export class Market {
       for (const status of LISTING_STATUSES) counts[status] = index.countOf(own.rows()!, status)
       return { counts, publisherIds: null, hasIdle, deniesPublisher }
     }
-    const query = { ...ANY_STATUS, standing: reader.filter }
-    const asked = askNow(this.#settings, query, { reader, named: [own.name] })
+    const asked = askNow(this.#settings, ANY_STATUS, { reader, named: [own.name] })
     const matches = await matchesOf(this.#settings, asked)
     for (const copy of matches.copies()) counts[copy.status]++
     return { counts, publisherIds: new Set(matches.publisherIds()), hasIdle, deniesPublisher }

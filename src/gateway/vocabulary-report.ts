@@ -55,7 +55,7 @@ export function createVocabularyReport(
     const { digest } = reader
     const before = kept.get(digest)
     if (before?.isCurrent()) return before.report
-    const asked = askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
+    const asked = askNow(settings, ALL_OPEN, { reader })
     const isCurrent = validityOf(settings, asked, {}) ?? (() => false)
     const until = settings.clock.monotonic() + KEPT_MS
     const report = readReport(settings, asked)

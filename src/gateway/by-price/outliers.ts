@@ -37,7 +37,7 @@ let lastId = 0
 /** Over the listings that one view has. */
 function boundsOfView(settings: MarketSettings, reader: Reader): () => Promise<PriceBounds> {
   const { clock } = settings
-  const ask = () => askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
+  const ask = () => askNow(settings, ALL_OPEN, { reader })
   let latest: PriceBounds | null = null
   let counting: Promise<PriceBounds> | null = null
   return async () => {
