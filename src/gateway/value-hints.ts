@@ -1,3 +1,4 @@
+import { byCount } from '../domain/counts.ts'
 import { nearestValue } from '../domain/nearest-name.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { Criterion, Filter } from '../filter-spec/filter.ts'
@@ -5,7 +6,7 @@ import { writeSet } from '../filter-spec/literals.ts'
 import { OPERATIONS, parseTest, setFormOf } from '../filter-spec/operations/operations.ts'
 import { publisherNamed } from '../signing/principal.ts'
 import { ask, matchesOf } from './asked.ts'
-import { readFacets, sellersOf } from './facets.ts'
+import { countValues } from './facets.ts'
 import { countMatches, type Suggestion } from './hints.ts'
 import { type Question, withFilters } from './market-query.ts'
 import { unlessRefused } from './source-report.ts'
@@ -137,7 +138,7 @@ export async function suggestPublishers(
   const [head = '', tail = ''] = publisher.split(/…|\.{3}/)
   if (head.length < MIN_BEGINNING) return []
   const asked = await ask(settings, { ...query, publisher: null }, request)
-  const meant = [...sellersOf(settings, await matchesOf(settings, asked))].filter(
+  const meant = [...(await matchesOf(settings, asked)).sellers()].filter(
     (one) => one.toLowerCase().startsWith(head) && one.toLowerCase().endsWith(tail),
   )
   const counts = meant.slice(0, MAX_PUBLISHERS).map(async (one) => ({
@@ -158,13 +159,19 @@ function isOneText({ filter, test }: Criterion): boolean {
   )
 }
 
+/** Values that are compared with what was asked. */
+const MAX_KNOWN = 100
+
 /** The most frequent values of a filter, at any price and of all publishers; empty where they cannot be counted. */
 async function valuesOf(
   settings: MarketSettings,
   { query, request }: Question,
   filter: Filter,
 ): Promise<readonly string[]> {
-  const whole = { ...query, publisher: null, priceLimit: undefined, by: [filter], per: 'gpu' } as const
-  const counted = await unlessRefused(readFacets(settings, whole, { ...request, requireAll: false }))
-  return counted?.facets[filter.name]?.values.map(({ value }) => value) ?? []
+  const whole = { query: { ...query, publisher: null, priceLimit: undefined }, request }
+  const counts = await unlessRefused(countValues(settings, whole, filter))
+  return [...(counts ?? [])]
+    .sort(byCount)
+    .slice(0, MAX_KNOWN)
+    .map(([value]) => value)
 }
