@@ -8,7 +8,7 @@ import { hasAnswered } from '../wire/describe-missing.ts'
 import type { NotCounted } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { askNow, matchesOf, outcomesOf } from './asked.ts'
-import { ItemPrices } from './by-price/item-prices.ts'
+import { ItemPrices } from './by-price/item-price.ts'
 import { createFindBounds } from './by-price/outliers.ts'
 import {
   type ChangesSettings,

@@ -5,8 +5,9 @@ import type { ListingQuery } from '../domain/query.ts'
 import { remembered } from '../domain/remembered.ts'
 import type { Holding } from '../domain/source/holding.ts'
 import { type Item, MAX_VIA } from '../domain/source/item.ts'
-import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
+import { type JsonObject, type JsonValue, sameJson } from '../json/value.ts'
 import type { Copy } from '../listing-index/copy.ts'
+import { documentOf } from '../listing-index/document-reader.ts'
 import type { Ranking } from '../listing-index/ranking.ts'
 import type { ItemPrice } from '../wire/listing.ts'
 import { nameIn } from './asked.ts'
@@ -56,7 +57,7 @@ export function describeItem(
   const via = asked.length > 1 ? [...(item.origin?.via ?? []), asked.at(-1)!].slice(0, MAX_VIA) : undefined
   const comparison = compared ?? (priceLimit && comparisonWith(priceLimit))
   const price = shownPrice(item, registry, comparison, { ...settings, outliersOf })
-  const meaning = item.meaning ?? settings.vocabulary.describe(item, () => readListing(item), registry)
+  const meaning = item.meaning ?? settings.vocabulary.describe(item, () => documentOf(item.bytes), registry)
   return { ...merged, price, via, meaning }
 }
 
@@ -230,7 +231,10 @@ function joined(
 function hasOtherTerms(item: Item, other: Item): boolean {
   try {
     if (Buffer.compare(item.bytes, other.bytes) === 0) return false
-    const [one, two] = [readListing(item), readListing(other)]
+    const [one, two] = [item, other].map(({ bytes }) => documentOf(bytes) as JsonObject) as [
+      JsonObject,
+      JsonObject,
+    ]
     return (
       !sameJson(one.offer_resource, two.offer_resource) ||
       !sameJson(one.accepted_escrows, two.accepted_escrows)
@@ -238,10 +242,6 @@ function hasOtherTerms(item: Item, other: Item): boolean {
   } catch {
     return true
   }
-}
-
-export function readListing({ bytes }: Item): JsonObject {
-  return parseObject(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
 }
 
 /** `eu/curated` for a copy from the gateway `eu`. */

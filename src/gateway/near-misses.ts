@@ -5,13 +5,14 @@ import { type Criterion, criteriaIn } from '../filter-spec/filter.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
 import { resolvePath } from '../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../filter-spec/scalar.ts'
+import { documentOf } from '../listing-index/document-reader.ts'
 import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
 import { continentOfCountry } from '../vocabulary/places/place-table.ts'
 import type { ByPrice } from './by-price/price-groups.ts'
 import { countValues } from './facets.ts'
 import { type Question, withFilters } from './market-query.ts'
-import { type MergedItem, readListing } from './merged-item.ts'
+import type { MergedItem } from './merged-item.ts'
 import { readPage } from './pages.ts'
 import { unlessRefused } from './source-report.ts'
 import type { MarketSettings } from './sources.ts'
@@ -82,7 +83,7 @@ async function missOf(
   for (const filters of tries) {
     for (const merged of await readCheapest(settings, withFilters(question, [...others, ...filters]))) {
       const own = criteriaIn([criterion], merged.registry)
-      const document = readListing(merged.item)
+      const document = documentOf(merged.item.bytes)
       if (merged.price?.outlier === true || matchesAll(own, document)) continue
       const [value = null] = resolvePath(own[0]!.filter.compiled, document).map(toScalar)
       return {

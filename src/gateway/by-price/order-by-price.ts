@@ -7,7 +7,7 @@ import { shownPrice } from '../merged-item.ts'
 import type { Order, Visit } from '../order.ts'
 import type { Asked, MarketSettings } from '../sources.ts'
 import { comparisonIn } from './item-price.ts'
-import { outliersBelow } from './outlier-marks.ts'
+import { outliersBelow } from './outliers.ts'
 import type { PriceBounds } from './price-bounds.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-groups.ts'
 
