@@ -70,8 +70,8 @@ export function askNow(settings: MarketSettings, query: ListingQuery, request: A
 }
 
 /** What the sources of a question say. It depends on few parts of the question. */
-type Answered = Pick<Asked, 'answers' | 'bySource' | 'stale' | 'unknown'> & { sources: SourceSet }
-type Kept = Answered & { version: string; at: number }
+type HeldNow = Pick<Asked, 'answers' | 'bySource' | 'stale' | 'unknown'> & { sources: SourceSet }
+type Kept = HeldNow & { version: string; at: number }
 
 /** By ranking, for the latest such parts. */
 const KEPT = new WeakMap<MarketSettings['ranking'], Map<string, Kept>>()
@@ -80,7 +80,7 @@ const MAX_KEPT = 16
 const MAX_KEPT_MS = 1000
 
 /** Each source is asked once for all questions that are alike, until it says something else. */
-function answersTo(settings: MarketSettings, query: ListingQuery, request: Asker): Answered {
+function answersTo(settings: MarketSettings, query: ListingQuery, request: Asker): HeldNow {
   const { ranking, clock } = settings
   const { reader, named = null, isLoop = false } = request
   const { status, publisher, via = [] } = query
@@ -111,7 +111,7 @@ function isStillSaid(
   })
 }
 
-function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): Answered {
+function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): HeldNow {
   const { sources, ranks, ranking, rules } = settings
   const answers = visibleSources(sources, request).map((source): SourceAnswer => {
     const isSkipped = request.isLoop === true && !source.isOwn

@@ -11,7 +11,7 @@ import {
   type SourcesCounted,
 } from '../wire/source.ts'
 import type { MergedItem } from './merged-item.ts'
-import type { Answered, AskRequest, MarketSettings, Outcome } from './sources.ts'
+import type { AskRequest, MarketSettings, Outcome } from './sources.ts'
 
 export type Reports = {
   /** Whether every visible source answered, fresh or stale, and none reported a missing source. */
@@ -89,7 +89,7 @@ export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
 }
 
 /** In whole seconds. */
-const ageOf = ({ asOf }: Answered, now: number): number => Math.max(0, Math.floor((now - asOf) / 1000))
+export const ageOf = (asOf: number, now: number): number => Math.max(0, Math.floor((now - asOf) / 1000))
 
 function reportOutcome(
   { source, result, matched, elapsedMs }: Outcome,
@@ -101,8 +101,8 @@ function reportOutcome(
   const mode = isOwn ? 'local' : undefined
   const elapsed_ms = Math.round(elapsedMs)
   if (!(result instanceof SourceError)) {
-    const { stale, invalid, part } = result
-    const age_seconds = isOwn ? 0 : ageOf(result, now)
+    const { stale, asOf, invalid, part } = result
+    const age_seconds = isOwn ? 0 : ageOf(asOf, now)
     const state = part?.state ?? (stale ? 'stale' : 'loaded')
     const [held, of] = [part?.held, part?.of]
     return { registry, mode, state, matched, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
