@@ -20,7 +20,7 @@ import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, withPrices } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
 import { findListing, type MergedLookup } from './find-listing.ts'
-import { countUnplaced, type Hints, type Suggestion, suggestModel } from './hints.ts'
+import { countUnplaced, type Hints, suggest, suggestWholeValues } from './hints.ts'
 import type { Completeness, MarketParts, MarketSource } from './market-parts.ts'
 import {
   type CheckedQuery,
@@ -28,7 +28,6 @@ import {
   type MarketQuery,
   type MarketRequest,
   type QueryReader,
-  type Question,
 } from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
@@ -39,7 +38,6 @@ import { isSignable } from './signable.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
 import { type MarketSettings, rankSources } from './sources.ts'
 import { bothHold } from './validity.ts'
-import { suggestPublishers, suggestValues, suggestWholeValues } from './value-hints.ts'
 import { createVocabularyReport } from './vocabulary-report.ts'
 
 /** `hasPrivate`: as of `isPrivateHidden`. */
@@ -117,7 +115,10 @@ export class Market {
       ...page,
       nearMisses,
       unplaced: await countUnplaced(this.#settings, question),
-      suggestions: suggests && !cursor ? await this.#suggest(question, page.total, isMiss) : undefined,
+      suggestions:
+        suggests && !cursor
+          ? await suggest(this.#settings, question, { total: page.total, isMiss })
+          : undefined,
       hasPrivate: this.isPrivateHidden(request),
       warnings,
       isCurrent: [asked.filters.length === 0 ? undefined : spec.isCurrent, position?.isGood].reduce(
@@ -168,13 +169,12 @@ export class Market {
         ? counted
         : await withPrices(this.#settings, question, counted, { name: pricesBy, per })
     const unplaced = await countUnplaced(this.#settings, question)
-    const whole = await suggestWholeValues(this.#settings, question, facets.total)
     const hasFilters = asked.filters.length > 0 || names?.length !== 0
     return {
       ...facets,
       unplaced,
       notCounted: await counted.countLeftOut(),
-      suggestions: whole.length > 0 ? whole : undefined,
+      suggestions: await suggestWholeValues(this.#settings, question, facets.total),
       warnings,
       hasPrivate: this.isPrivateHidden(request),
       isCurrent: bothHold(facets.isCurrent, hasFilters ? spec.isCurrent : undefined),
@@ -309,20 +309,6 @@ export class Market {
 
   #visibleTo({ reader }: ByReader): readonly MarketSource[] {
     return this.#parts.sources.filter(({ source }) => maySee(reader, source))
-  }
-
-  /** Queries that find more: by what a model means, and by values that listings have. */
-  async #suggest(
-    question: Question,
-    total: number,
-    isMiss: boolean,
-  ): Promise<readonly Suggestion[] | undefined> {
-    const models = await suggestModel(this.#settings, question, total)
-    const whole = await suggestWholeValues(this.#settings, question, total)
-    const values = isMiss && whole.length === 0 ? await suggestValues(this.#settings, question) : []
-    const publishers = isMiss ? await suggestPublishers(this.#settings, question) : []
-    const all = [...models, ...whole, ...values, ...publishers]
-    return all.length === 0 ? undefined : all
   }
 }
 
