@@ -10,11 +10,11 @@ import type { Criterion } from '../filter-spec/filter.ts'
 import type { Copy } from '../listing-index/copy.ts'
 import type { CopyConditions, CopyMatches, JudgedFilters } from '../listing-index/copy-matches.ts'
 import { SourceSet } from '../listing-index/source-set.ts'
+import type { MarketSettings } from './market-settings.ts'
 import {
   type Asked,
   type Asker,
   type AskRequest,
-  type MarketSettings,
   type Outcome,
   type SourceAnswer,
   visibleSources,

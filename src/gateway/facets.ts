@@ -15,9 +15,10 @@ import { countLeftOut } from './by-price/count-left-out.ts'
 import { countOutliers } from './by-price/count-outliers.ts'
 import { rangesOf } from './by-price/price-ranges.ts'
 import { type Question, withFilters } from './market-query.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { qualifiedName } from './merged-item.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
-import type { Asked, AskRequest, MarketSettings } from './sources.ts'
+import type { Asked, AskRequest } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 
 /** Counts per source of the copy that is shown, under the names that readers see. */

@@ -6,8 +6,8 @@ import type { SourceNote } from '../wire/source.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import type { MergedFacets } from './facets.ts'
 import type { Completeness, MarketSource } from './market-parts.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { nameSome } from './source-report.ts'
-import type { MarketSettings } from './sources.ts'
 
 export type FilterDescription = FilterDefinition & {
   /** Those that declare the filter, where not all do. */

@@ -13,6 +13,7 @@ import { documentOf } from '../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import { askNow, LOOP, nameIn } from './asked.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { describeItem, knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
 import { isReadable, isSignable } from './signable.ts'
 import {
@@ -28,7 +29,6 @@ import {
   type Answered,
   type Asked,
   type AskRequest,
-  type MarketSettings,
   type Outcome,
   rankSources,
   withBudget,

@@ -11,8 +11,9 @@ import { MODEL_PATH } from '../vocabulary/names.ts'
 import { ask, matchesOf } from './asked.ts'
 import { countValues } from './facets.ts'
 import { type Question, withFilters } from './market-query.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { unlessRefused } from './source-report.ts'
-import { type MarketSettings, visibleSources } from './sources.ts'
+import { visibleSources } from './sources.ts'
 
 /** By derived filter: listings that match all other filters, and that this one cannot judge. */
 type Unplaced = Readonly<Record<string, number>>

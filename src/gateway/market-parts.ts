@@ -3,8 +3,8 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { KnownSpec } from '../filter-spec/upstream-spec.ts'
 import type { SourceNote, SourcesCounted } from '../wire/source.ts'
 import type { ChangeFeed } from './changes/change-feed.ts'
+import type { MarketSettings } from './market-settings.ts'
 import type { Curation } from './rules.ts'
-import type { MarketSettings } from './sources.ts'
 
 /** `complete`: every source that could contribute has answered, fresh or stale. */
 export type Completeness = {

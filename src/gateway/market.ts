@@ -29,6 +29,7 @@ import {
   type MarketRequest,
   type QueryReader,
 } from './market-query.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
 import { type MergedPage, type Paging, readPage } from './pages.ts'
@@ -36,7 +37,7 @@ import { refresh } from './refresh.ts'
 import { type RuleCount, Rules, type SourceRules } from './rules.ts'
 import { isSignable } from './signable.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
-import { type MarketSettings, rankSources } from './sources.ts'
+import { rankSources } from './sources.ts'
 import { bothHold } from './validity.ts'
 import { createVocabularyReport } from './vocabulary-report.ts'
 

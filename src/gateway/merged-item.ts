@@ -13,7 +13,8 @@ import type { ItemPrice } from '../wire/listing.ts'
 import { nameIn } from './asked.ts'
 import { type Comparison, comparisonWith, itemPrice } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
-import type { Asked, MarketSettings } from './sources.ts'
+import type { MarketSettings } from './market-settings.ts'
+import type { Asked } from './sources.ts'
 
 export type MergedItem = {
   item: Item

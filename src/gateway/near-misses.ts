@@ -12,10 +12,10 @@ import { continentOfCountry } from '../vocabulary/places/place-table.ts'
 import type { ByPrice } from './by-price/price-groups.ts'
 import { countValues } from './facets.ts'
 import { type Question, withFilters } from './market-query.ts'
+import type { MarketSettings } from './market-settings.ts'
 import type { MergedItem } from './merged-item.ts'
 import { readPage } from './pages.ts'
 import { unlessRefused } from './source-report.ts'
-import type { MarketSettings } from './sources.ts'
 
 /** A listing that differs from what was asked in one thing. */
 export type NearMiss = {

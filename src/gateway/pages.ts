@@ -9,10 +9,11 @@ import { ask, matchesOf, outcomesOf } from './asked.ts'
 import { orderByPrice } from './by-price/order-by-price.ts'
 import type { ByPrice } from './by-price/price-groups.ts'
 import { type Cursors, invalidCursor, type NewestPoint, type PricePoint, type ResumePoint } from './cursor.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
 import { newestFirst, type Order, type Visit } from './order.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
-import { type Asked, type AskRequest, type MarketSettings, rankSources, visibleSources } from './sources.ts'
+import { type Asked, type AskRequest, rankSources, visibleSources } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 
 /** Last listing for pages by offset. */

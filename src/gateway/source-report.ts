@@ -10,8 +10,9 @@ import {
   type SourceStatusJson,
   type SourcesCounted,
 } from '../wire/source.ts'
+import type { MarketSettings } from './market-settings.ts'
 import type { MergedItem } from './merged-item.ts'
-import type { AskRequest, MarketSettings, Outcome } from './sources.ts'
+import type { AskRequest, Outcome } from './sources.ts'
 
 export type Reports = {
   /** Whether every visible source answered, fresh or stale, and none reported a missing source. */

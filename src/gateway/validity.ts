@@ -4,7 +4,8 @@ import { MANY_SOURCES } from '../wire/source.ts'
 import { versionOf } from './asked.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
 import { CURSOR_SECONDS } from './cursor.ts'
-import type { Asked, MarketSettings, Outcome } from './sources.ts'
+import type { MarketSettings } from './market-settings.ts'
+import type { Asked, Outcome } from './sources.ts'
 
 /** Whether an answer may be given again; `undefined`: never. */
 export type Validity = (() => boolean) | undefined

@@ -7,7 +7,8 @@ import type { CopyMatches } from '../../listing-index/copy-matches.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
 import { nameIn } from '../asked.ts'
-import type { Asked, MarketSettings } from '../sources.ts'
+import type { MarketSettings } from '../market-settings.ts'
+import type { Asked } from '../sources.ts'
 import type { PriceBounds } from './price-bounds.ts'
 
 export type Outliers = {
