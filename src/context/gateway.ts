@@ -5,9 +5,10 @@ import type { SourceStatus } from '../domain/source/source-status.ts'
 import { inTurns } from '../domain/turns.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { ChangeFeed } from '../gateway/changes/change-feed.ts'
-import { coveredBy, type SpecSource } from '../gateway/current-spec.ts'
+import { coveredBy } from '../gateway/current-spec.ts'
 import { Cursors } from '../gateway/cursor.ts'
 import { openMarket } from '../gateway/market.ts'
+import type { MarketSource } from '../gateway/market-parts.ts'
 import { createReaders } from '../gateway/readers.ts'
 import { type Curation, rulesKey } from '../gateway/rules.ts'
 import { noteOnHealth } from '../gateway/source-report.ts'
@@ -57,7 +58,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const names = upstreams.map(({ source }) => source.name)
   const rules = config.curation ? curationRules(config.curation, { filters, upstreams: names }) : []
   const all = [...(local === null ? [] : [local]), ...upstreams]
-  const specs = [...(local === null ? [] : [undefined]), ...upstreams.map(specSource)]
+  const specs = [...(local === null ? [] : [undefined]), ...upstreams.map(specOf)]
   const market = await inTurns(
     openMarket({
       index: options.index,
@@ -108,18 +109,18 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** Readers wait for the first answer only. */
-function specSource({ source, spec }: Upstream): SpecSource {
-  const { name, priority, isGateway } = source
+function specOf({ spec }: Upstream): NonNullable<MarketSource['spec']> {
   let isLoaded = false
   void spec.loaded.then(() => {
     isLoaded = true
   })
   return {
-    name,
-    kind: isGateway ? 'gateway' : 'registry',
-    priority,
-    spec: () => spec.current,
-    failure: () => spec.failure,
+    get current() {
+      return spec.current
+    },
+    get failure() {
+      return spec.failure
+    },
     load: () => {
       void spec.load()
       return isLoaded ? null : spec.loaded

@@ -18,8 +18,6 @@ export type ListingQuery = {
   filters: readonly (readonly [name: string, value: string])[]
   /** Asks only for the listing of that id, whatever its status. */
   listingId?: string
-  /** Of the reader's view. */
-  standing?: StandingFilter | undefined
   /** The reader's `Cache-Control`. */
   caching?: Caching | undefined
   /** Gateways passed, this one last (`CDN-Loop`, RFC 8586). */

@@ -10,11 +10,11 @@ import type { Criterion } from '../filter-spec/filter.ts'
 import type { Copy } from '../listing-index/copy.ts'
 import type { CopyConditions, CopyMatches, JudgedFilters } from '../listing-index/copy-matches.ts'
 import { SourceSet } from '../listing-index/source-set.ts'
+import type { MarketSettings } from './market-settings.ts'
 import {
   type Asked,
   type Asker,
   type AskRequest,
-  type MarketSettings,
   type Outcome,
   type SourceAnswer,
   visibleSources,
@@ -65,13 +65,13 @@ async function bringAll(
 export function askNow(settings: MarketSettings, query: ListingQuery, request: Asker): Asked {
   const { ranking } = settings
   const { sources, ...answered } = answersTo(settings, query, request)
-  const scope = { ranking, sources, standing: query.standing, via: query.via }
+  const scope = { ranking, sources, standing: request.reader.filter, via: query.via }
   return { query, scope, ...answered, version: versionOf(settings, sources), startedAt: performance.now() }
 }
 
 /** What the sources of a question say. It depends on few parts of the question. */
-type Answered = Pick<Asked, 'answers' | 'bySource' | 'stale' | 'unknown'> & { sources: SourceSet }
-type Kept = Answered & { version: string; at: number }
+type HeldNow = Pick<Asked, 'answers' | 'bySource' | 'stale' | 'unknown'> & { sources: SourceSet }
+type Kept = HeldNow & { version: string; at: number }
 
 /** By ranking, for the latest such parts. */
 const KEPT = new WeakMap<MarketSettings['ranking'], Map<string, Kept>>()
@@ -80,7 +80,7 @@ const MAX_KEPT = 16
 const MAX_KEPT_MS = 1000
 
 /** Each source is asked once for all questions that are alike, until it says something else. */
-function answersTo(settings: MarketSettings, query: ListingQuery, request: Asker): Answered {
+function answersTo(settings: MarketSettings, query: ListingQuery, request: Asker): HeldNow {
   const { ranking, clock } = settings
   const { reader, named = null, isLoop = false } = request
   const { status, publisher, via = [] } = query
@@ -111,7 +111,7 @@ function isStillSaid(
   })
 }
 
-function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): Answered {
+function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): HeldNow {
   const { sources, ranks, ranking, rules } = settings
   const answers = visibleSources(sources, request).map((source): SourceAnswer => {
     const isSkipped = request.isLoop === true && !source.isOwn

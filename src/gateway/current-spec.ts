@@ -1,27 +1,13 @@
-import { raceAbort, withDeadline } from '../domain/clock.ts'
+import { raceAbort } from '../domain/clock.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
-import type { SourceError } from '../domain/source/source-error.ts'
-import type { UpstreamKind } from '../domain/source/upstream.ts'
 import { allowedValues } from '../filter-spec/allowed-values.ts'
 import { type Declaring, type FederatedSpec, federate } from '../filter-spec/federated.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
-import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import type { JsonObject } from '../json/value.ts'
 import { isCovered } from '../vocabulary/names.ts'
-
-/** The filter spec of one source. */
-export type SpecSource = {
-  name: string
-  kind: UpstreamKind
-  priority: number
-  /** `null` where it is not known. */
-  spec: () => UpstreamSpec | null
-  /** Requests it where it is not fresh. Settles with the first answer, and never rejects; `null`: nothing to wait for. */
-  load: () => Promise<unknown> | null
-  /** Why it is not known. */
-  failure: () => SourceError | null
-}
+import type { MarketSource } from './market-parts.ts'
+import { withBudget } from './sources.ts'
 
 /** The filters of all sources that a reader may see. */
 export type CurrentSpec = FederatedSpec & {
@@ -40,30 +26,30 @@ type ReadSpec = (
 /** @param derived filters by what listings mean, of the specs that have one over what they are derived from */
 export function createReadSpec(
   own: FilterSpec,
-  sources: readonly SpecSource[],
+  sources: readonly MarketSource[],
   derived: readonly Filter[],
 ): ReadSpec {
   const byView = new Map<string, ReturnType<typeof memoized>>()
+  const declaring = sources.flatMap(({ source, spec }): DeclaringSource[] => (spec ? [{ source, spec }] : []))
   const ownDerived = coveredBy(own.filters.values(), derived)
   const isKnown = (name: string): boolean =>
     own.filters.has(name) || ownDerived.some((filter) => filter.name === name)
   return async (reader, { ms, caller }, filters) => {
-    const visible = sources.filter((source) => maySee(reader, source))
+    const visible = declaring.filter(({ source }) => maySee(reader, source))
     const isOwn = filters?.every(([parameter]) => isKnown(filterNameOf(parameter))) ?? false
-    const pending = visible.flatMap((source) => source.load() ?? [])
+    const pending = visible.flatMap(({ spec }) => spec.load() ?? [])
     if (pending.length > 0 && !isOwn) {
-      const timeoutError = () => new Error('late')
-      await withDeadline({ ms, timeoutError, caller }, (signal) =>
-        raceAbort(Promise.all(pending), signal),
-      ).catch(() => {
-        // The deadline passed: continue with the specs that are known; sources without one are reported.
-      })
+      // Once time is up, with the specs that are known: sources without one are reported.
+      await withBudget(ms, caller, (signal) => raceAbort(Promise.all(pending), signal)).catch(() => {})
     }
     const specOf = byView.get(reader.view) ?? memoized(own, derived)
     byView.set(reader.view, specOf)
     return specOf(visible)
   }
 }
+
+/** One with a filter spec of its own. */
+type DeclaringSource = Pick<MarketSource, 'source'> & { spec: NonNullable<MarketSource['spec']> }
 
 /** The derived filters that a curated vocabulary leaves. */
 export function coveredBy(filters: Iterable<Filter>, derived: readonly Filter[]): readonly Filter[] {
@@ -74,14 +60,14 @@ export function coveredBy(filters: Iterable<Filter>, derived: readonly Filter[])
 function memoized(
   own: FilterSpec,
   derived: readonly Filter[],
-): (sources: readonly SpecSource[]) => CurrentSpec {
+): (sources: readonly DeclaringSource[]) => CurrentSpec {
   let latest: CurrentSpec | null = null
   return (sources) => {
     if (latest?.isCurrent()) return latest
-    const specs = sources.map(({ spec }) => spec())
-    const declaring = sources.flatMap(({ name, kind, priority }, n) => {
+    const specs = sources.map(({ spec }) => spec.current)
+    const declaring = sources.flatMap(({ source: { name, priority, isGateway } }, n): Declaring[] => {
       const spec = specs[n]
-      return spec ? [{ name, kind, priority, spec }] : []
+      return spec ? [{ name, kind: isGateway ? 'gateway' : 'registry', priority, spec }] : []
     })
     const { filters, ...spec } = federate(own, declaring)
     // A Registry without a filter spec narrows nothing, and so does one whose filter spec is not known.
@@ -89,7 +75,7 @@ function memoized(
     latest = {
       ...spec,
       filters: new Map([...filters, ...usable.map((filter) => [filter.name, filter] as const)]),
-      isCurrent: () => sources.every(({ spec }, n) => spec() === specs[n]),
+      isCurrent: () => sources.every(({ spec }, n) => spec.current === specs[n]),
       allowed: (filter) => allowedIn(own, declaring, filter),
     }
     return latest

@@ -1,7 +1,7 @@
 import { addTo, byCount } from '../domain/counts.ts'
 import type { PricePer } from '../domain/price/price-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { Facets, PriceGrouping } from '../domain/source/selection.ts'
+import type { PriceGrouping } from '../domain/source/selection.ts'
 import { inTurns } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
@@ -15,9 +15,10 @@ import { countLeftOut } from './by-price/count-left-out.ts'
 import { countOutliers } from './by-price/count-outliers.ts'
 import { rangesOf } from './by-price/price-ranges.ts'
 import { type Question, withFilters } from './market-query.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { qualifiedName } from './merged-item.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
-import type { Asked, AskRequest, MarketSettings } from './sources.ts'
+import type { Asked, AskRequest } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 
 /** Counts per source of the copy that is shown, under the names that readers see. */
@@ -85,7 +86,8 @@ export async function readFacets(
   const matches = await matchesOf(settings, asked)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
   const prices = pricesPer(per, settings)
-  const counts = await whileLearning(countValues(matches, fields, prices), caller)
+  assertCountable(matches, fields)
+  const counts = await whileLearning(matches.facets(fields, prices), caller)
   const bounds = await settings.boundsOf(reader, asked)
   const counting = { settings, asked, matches, bounds, prices }
   const outliers = await inTurns(countOutliers(counting), caller)
@@ -107,7 +109,7 @@ export async function readFacets(
     facets: Object.fromEntries(facets),
     prices: ranges,
     outliers: outliers.listings,
-    sellers: sellersOf(settings, matches).size,
+    sellers: matches.sellers().size,
     copies: [...copies],
     isCurrent: validityOf(settings, asked, { bounds }),
     countLeftOut: () => inTurns(countLeftOut(counting, ranges), caller),
@@ -142,27 +144,29 @@ export async function withPrices(
 }
 
 /** How facets count prices. */
-export function pricesPer(per: PricePer, { tokens, vocabulary }: MarketSettings): PriceGrouping {
+function pricesPer(per: PricePer, { tokens, vocabulary }: MarketSettings): PriceGrouping {
   return { per, groupOf: tokens.groupingOf(per), scaleOf: tokens.scaleOf, sizesOf: vocabulary.sizesOf }
 }
 
+/** Listings by value of a filter, over the sources that answer. Rejects with an EntrepotError where they cannot be counted. */
+export async function countValues(
+  settings: MarketSettings,
+  { query, request }: Pick<Question, 'query' | 'request'>,
+  field: Filter,
+): Promise<ReadonlyMap<string, number>> {
+  const matches = await matchesOf(settings, await ask(settings, query, request))
+  assertCountable(matches, [field])
+  const [values] = await whileLearning(matches.values([field]), request.signal)
+  return values!
+}
+
 /** @throws EntrepotError `bad_request` for fields with too many values */
-function* countValues(
-  matches: CopyMatches,
-  fields: readonly Filter[],
-  prices: PriceGrouping,
-): Generator<unknown, Facets> {
+function assertCountable(matches: CopyMatches, fields: readonly Filter[]): void {
   if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
     throw new EntrepotError(
       'bad_request',
       `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
     )
-  return yield* matches.facets(fields, prices)
-}
-
-/** Different publishers, as of `sellerKey`. */
-export function sellersOf({ index }: MarketSettings, matches: CopyMatches): ReadonlySet<string> {
-  return new Set(matches.publisherIds().map((id) => index.sellers.personOf(id)))
 }
 
 /** Listings by the qualified names of their sources: a gateway has listings of several, and may have copies of some. */

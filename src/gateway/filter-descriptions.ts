@@ -6,8 +6,8 @@ import type { SourceNote } from '../wire/source.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import type { MergedFacets } from './facets.ts'
 import type { Completeness, MarketSource } from './market-parts.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { nameSome } from './source-report.ts'
-import type { MarketSettings } from './sources.ts'
 
 export type FilterDescription = FilterDefinition & {
   /** Those that declare the filter, where not all do. */
@@ -70,8 +70,8 @@ function countsOf(counts: MergedFacets | null, filter: string): FacetJson | unde
 
 function declaresNone({ spec }: MarketSource): boolean {
   if (spec === undefined) return false
-  const known = spec.spec()
-  return known === null ? spec.load() === null && spec.failure() === null : known.filters.size === 0
+  const { current, failure } = spec
+  return current === null ? spec.load() === null && failure === null : current.filters.size === 0
 }
 
 /** With the age of what was counted. */
@@ -83,13 +83,13 @@ function noteOnSpec(
   const { source, spec } = one
   const { name, isOwn } = source
   const named = { registry: name, ...(isOwn && { mode: 'local' as const }) }
-  if (spec === undefined || spec.spec() !== null || declaresNone(one)) {
+  if (spec === undefined || spec.current !== null || declaresNone(one)) {
     const { state, ...counted } = counts?.sources.find(({ registry }) => registry === name) ?? {}
     return state !== undefined && hasAnswered(state)
       ? { ...counted, ...named, state }
       : { ...named, state: 'loaded' }
   }
-  const failure = spec.failure()
+  const failure = spec.failure
   const detail = failure && describeFailure?.(failure, name)
   return { ...named, state: 'unavailable', reason: failure?.reason, ...(detail && { detail }) }
 }

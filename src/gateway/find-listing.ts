@@ -13,9 +13,11 @@ import { documentOf } from '../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import { askNow, LOOP, nameIn } from './asked.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { describeItem, knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
 import { isReadable, isSignable } from './signable.ts'
 import {
+  ageOf,
   countReturned,
   incompleteError,
   isComplete,
@@ -24,9 +26,9 @@ import {
   reportOutcomes,
 } from './source-report.ts'
 import {
+  type Answered,
   type Asked,
   type AskRequest,
-  type MarketSettings,
   type Outcome,
   rankSources,
   withBudget,
@@ -54,7 +56,7 @@ export async function findListing(
 ): Promise<MergedLookup> {
   const { budgetMs, clock } = settings
   const { listingId } = lookup
-  const asked = askNow(settings, { ...ANY_STATUS, ...lookup, standing: request.reader.filter }, request)
+  const asked = askNow(settings, { ...ANY_STATUS, ...lookup }, request)
   if (!hasIdLength(listingId))
     return { ...reportOutcomes([], new Map(), settings), merged: null, isCurrent: undefined }
   const search = new Search(settings, asked, listingId)
@@ -63,9 +65,7 @@ export async function findListing(
   const merged = search.merge(answers, seen, clock.monotonic())
   // Which of the worse ones have answered by now depends on what is hidden, too.
   const better = seen.filter(({ rank }) => merged === null || rank <= merged.rank)
-  const outcomes = asked.answers.flatMap(({ source }) =>
-    better.flatMap(({ outcome }) => (outcome.source === source ? [outcome] : [])),
-  )
+  const outcomes = asked.answers.flatMap(({ source }) => better.find((one) => one.source === source) ?? [])
   const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged.item]), settings)
   if (merged === null && request.isLoop !== true) rejectUnknown(reports)
   const bounds = await settings.boundsOf(request.reader)
@@ -76,7 +76,7 @@ export async function findListing(
   }
 }
 
-type Answer = { rank: number; outcome: Outcome; items: readonly Item[] }
+type Answer = Outcome & { rank: number; items: readonly Item[] }
 
 type Found = RankedCopy & { copy: Item; registry: string }
 
@@ -133,13 +133,7 @@ class Search {
       if (!this.#isInView(decider)) for (const { copy } of [decider, ...otherCopies]) outside.add(copy)
     return answers.map((answer) => {
       const items = answer.items.filter((item) => !outside.has(item))
-      const { outcome } = answer
-      if (items.length === answer.items.length || outcome.result instanceof SourceError) return answer
-      return {
-        ...answer,
-        items,
-        outcome: { ...outcome, matched: items.length },
-      }
+      return { ...answer, items, matched: items.length }
     })
   }
 
@@ -155,25 +149,23 @@ class Search {
     const decisions = decide(this.#copiesIn(answers), { status: null, matches: this.#isInView })
     const { decider, otherCopies, isConflict } = decisions.find(({ isShown }) => isShown)!
     const better = seen.filter((one) => one.rank < rank)
-    const unchecked = better.flatMap(({ outcome: { source, result } }) =>
+    const unchecked = better.flatMap(({ source, result }) =>
       result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],
     )
     const answered = new Set(
-      better.flatMap(({ outcome: { source, result } }) => (result instanceof SourceError ? [] : source)),
+      better.flatMap(({ source, result }) => (result instanceof SourceError ? [] : source)),
     )
     const known = knownInBetter(this.#settings, this.#asked, (source) => answered.has(source))
-    const { result } = best.outcome
-    const facts = result instanceof SourceError ? null : result
+    const { stale, asOf } = best.result as Answered
     const item = mergeItem(this.#settings, decider.copy, {
       registry: decider.registry,
-      isStale: facts?.stale === true,
+      isStale: stale,
       otherCopies: otherCopies.map(({ copy, registry }) => ({ item: copy, registry })),
       isConflict,
       unchecked,
       ...known(decider.copy, decider.rank),
     })
-    const ageSeconds = facts === null ? undefined : Math.max(0, Math.floor((now - facts.asOf) / 1000))
-    return { item: { ...item, ageSeconds }, rank }
+    return { item: { ...item, ageSeconds: ageOf(asOf, now) }, rank }
   }
 
   /** Names of the sources that hold a copy of a listing of the view, as far as the better copies are known. */
@@ -191,12 +183,12 @@ class Search {
    * hides the copies of worse ones.
    */
   #copiesIn(answers: readonly Answer[]): Found[] {
-    const asked = new Map(answers.map(({ rank, outcome }) => [rank, outcome]))
+    const results = new Map(answers.map(({ rank, result }) => [rank, result]))
     const held = this.#held.filter((copy) => {
-      const outcome = asked.get(copy.rank)
-      return outcome === undefined || (outcome.result instanceof SourceError && !this.#isInView(copy))
+      const result = results.get(copy.rank)
+      return result === undefined || (result instanceof SourceError && !this.#isInView(copy))
     })
-    const read = answers.flatMap(({ items, outcome: { source } }) =>
+    const read = answers.flatMap(({ items, source }) =>
       items.map((item) => this.#copy(item, source.name, { isOwn: false, status: 'open' })),
     )
     return [...read, ...held]
@@ -220,9 +212,12 @@ class Search {
     const started = performance.now()
     const rank = this.#settings.ranks.get(source.name)!
     const answered = (items: readonly Item[], result: Outcome['result']): Answer => ({
+      source,
       rank,
       items,
-      outcome: { source, result, matched: items.length, elapsedMs: performance.now() - started },
+      result,
+      matched: items.length,
+      elapsedMs: performance.now() - started,
     })
     const { caching, via, trace } = this.#asked.query
     const question = { listingId: this.#listingId, ignoresHeld, caching, via, trace }

@@ -1,10 +1,10 @@
 import type { Holding } from '../domain/source/holding.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
+import type { KnownSpec } from '../filter-spec/upstream-spec.ts'
 import type { SourceNote, SourcesCounted } from '../wire/source.ts'
 import type { ChangeFeed } from './changes/change-feed.ts'
-import type { SpecSource } from './current-spec.ts'
+import type { MarketSettings } from './market-settings.ts'
 import type { Curation } from './rules.ts'
-import type { MarketSettings } from './sources.ts'
 
 /** `complete`: every source that could contribute has answered, fresh or stale. */
 export type Completeness = {
@@ -16,8 +16,8 @@ export type Completeness = {
 
 export type MarketSource = {
   source: Holding
-  /** Absent for the own Registry. */
-  spec?: SpecSource | undefined
+  /** Absent for the own Registry. What `load` gives is waited for; `null`: nothing. */
+  spec?: Pick<KnownSpec, 'current' | 'failure' | 'load'> | undefined
   health: (signal: AbortSignal) => readonly SourceNote[] | Promise<readonly SourceNote[]>
 }
 

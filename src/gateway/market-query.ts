@@ -81,11 +81,7 @@ type RequestPath = Pick<ListingQuery, 'via' | 'caching' | 'trace'> & { isLoop: b
 export function createQueryReader(parts: MarketParts): QueryReader {
   const { sources, gatewayId, budgetMs } = parts
   const own = parts.spec ?? EMPTY_SPEC
-  const readSpec = createReadSpec(
-    own,
-    sources.flatMap(({ spec }) => spec ?? []),
-    parts.vocabulary.filters(own.filters),
-  )
+  const readSpec = createReadSpec(own, sources, parts.vocabulary.filters(own.filters))
   const path = ({ cdnLoop, caching, trace }: MarketRequest): RequestPath => ({
     ...(gatewayId === undefined ? { isLoop: false } : parseCdnLoop(cdnLoop, gatewayId)),
     caching,
@@ -128,7 +124,6 @@ export function createQueryReader(parts: MarketParts): QueryReader {
           ...asked,
           filters,
           criteria,
-          standing: reader.filter,
           priceLimit: prices.limit,
           ...trail,
         },
@@ -162,7 +157,7 @@ function refuseWithoutSpecs(parts: MarketParts, { reader }: MarketRequest): void
   if (parts.spec !== null) return
   const visible = parts.sources.filter(({ source }) => maySee(reader, source))
   const failed = visible.flatMap(({ source, spec }): Outcome[] => {
-    const result = spec?.spec() === null ? spec.failure() : null
+    const result = spec?.current === null ? spec.failure : null
     return result === null ? [] : [{ source, result, matched: 0, elapsedMs: 0 }]
   })
   if (failed.length < visible.length) return

@@ -8,7 +8,7 @@ import { hasAnswered } from '../wire/describe-missing.ts'
 import type { NotCounted } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { askNow, matchesOf, outcomesOf } from './asked.ts'
-import { ItemPrices } from './by-price/item-prices.ts'
+import { ItemPrices } from './by-price/item-price.ts'
 import { createFindBounds } from './by-price/outliers.ts'
 import {
   type ChangesSettings,
@@ -20,7 +20,7 @@ import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, withPrices } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
 import { findListing, type MergedLookup } from './find-listing.ts'
-import { countUnplaced, type Hints, type Suggestion, suggestModel } from './hints.ts'
+import { countUnplaced, type Hints, suggest, suggestWholeValues } from './hints.ts'
 import type { Completeness, MarketParts, MarketSource } from './market-parts.ts'
 import {
   type CheckedQuery,
@@ -28,8 +28,8 @@ import {
   type MarketQuery,
   type MarketRequest,
   type QueryReader,
-  type Question,
 } from './market-query.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
 import { type MergedPage, type Paging, readPage } from './pages.ts'
@@ -37,9 +37,8 @@ import { refresh } from './refresh.ts'
 import { type RuleCount, Rules, type SourceRules } from './rules.ts'
 import { isSignable } from './signable.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
-import { type MarketSettings, rankSources } from './sources.ts'
+import { rankSources } from './sources.ts'
 import { bothHold } from './validity.ts'
-import { suggestPublishers, suggestValues, suggestWholeValues } from './value-hints.ts'
 import { createVocabularyReport } from './vocabulary-report.ts'
 
 /** `hasPrivate`: as of `isPrivateHidden`. */
@@ -117,7 +116,10 @@ export class Market {
       ...page,
       nearMisses,
       unplaced: await countUnplaced(this.#settings, question),
-      suggestions: suggests && !cursor ? await this.#suggest(question, page.total, isMiss) : undefined,
+      suggestions:
+        suggests && !cursor
+          ? await suggest(this.#settings, question, { total: page.total, isMiss })
+          : undefined,
       hasPrivate: this.isPrivateHidden(request),
       warnings,
       isCurrent: [asked.filters.length === 0 ? undefined : spec.isCurrent, position?.isGood].reduce(
@@ -168,13 +170,12 @@ export class Market {
         ? counted
         : await withPrices(this.#settings, question, counted, { name: pricesBy, per })
     const unplaced = await countUnplaced(this.#settings, question)
-    const whole = await suggestWholeValues(this.#settings, question, facets.total)
     const hasFilters = asked.filters.length > 0 || names?.length !== 0
     return {
       ...facets,
       unplaced,
       notCounted: await counted.countLeftOut(),
-      suggestions: whole.length > 0 ? whole : undefined,
+      suggestions: await suggestWholeValues(this.#settings, question, facets.total),
       warnings,
       hasPrivate: this.isPrivateHidden(request),
       isCurrent: bothHold(facets.isCurrent, hasFilters ? spec.isCurrent : undefined),
@@ -193,8 +194,7 @@ export class Market {
     const visible = this.#visibleTo(request)
     if (!isCounted) return describeFilters(spec, visible, null, this.#settings)
     const { isLoop: _, ...path } = this.#questions.path(request)
-    const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
-    const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
+    const query = { ...ALL_OPEN, ...path, by: countedFilters(spec.filters), per: 'gpu' } as const
     const budgetMs = this.#parts.countMs ?? COUNT_MS
     const counts = await unlessRefused(readFacets(this.#settings, query, { reader, signal, budgetMs }))
     return describeFilters(spec, visible, counts, this.#settings)
@@ -240,7 +240,7 @@ export class Market {
   async listingCounts({ reader }: ByReader): Promise<ReadonlyMap<string, number | null> | null> {
     const settings = this.#settings
     if (reader.filter.key === '' && !settings.rules.areAny) return null
-    const asked = askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
+    const asked = askNow(settings, ALL_OPEN, { reader })
     return new Map(
       outcomesOf(asked, await matchesOf(settings, asked)).map(({ source, result, matched }) => [
         source.name,
@@ -262,8 +262,7 @@ export class Market {
       for (const status of LISTING_STATUSES) counts[status] = index.countOf(own.rows()!, status)
       return { counts, publisherIds: null, hasIdle, deniesPublisher }
     }
-    const query = { ...ANY_STATUS, standing: reader.filter }
-    const asked = askNow(this.#settings, query, { reader, named: [own.name] })
+    const asked = askNow(this.#settings, ANY_STATUS, { reader, named: [own.name] })
     const matches = await matchesOf(this.#settings, asked)
     for (const copy of matches.copies()) counts[copy.status]++
     return { counts, publisherIds: new Set(matches.publisherIds()), hasIdle, deniesPublisher }
@@ -311,20 +310,6 @@ export class Market {
 
   #visibleTo({ reader }: ByReader): readonly MarketSource[] {
     return this.#parts.sources.filter(({ source }) => maySee(reader, source))
-  }
-
-  /** Queries that find more: by what a model means, and by values that listings have. */
-  async #suggest(
-    question: Question,
-    total: number,
-    isMiss: boolean,
-  ): Promise<readonly Suggestion[] | undefined> {
-    const models = await suggestModel(this.#settings, question, total)
-    const whole = await suggestWholeValues(this.#settings, question, total)
-    const values = isMiss && whole.length === 0 ? await suggestValues(this.#settings, question) : []
-    const publishers = isMiss ? await suggestPublishers(this.#settings, question) : []
-    const all = [...models, ...whole, ...values, ...publishers]
-    return all.length === 0 ? undefined : all
   }
 }
 

@@ -5,14 +5,16 @@ import type { ListingQuery } from '../domain/query.ts'
 import { remembered } from '../domain/remembered.ts'
 import type { Holding } from '../domain/source/holding.ts'
 import { type Item, MAX_VIA } from '../domain/source/item.ts'
-import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
+import { type JsonObject, type JsonValue, sameJson } from '../json/value.ts'
 import type { Copy } from '../listing-index/copy.ts'
+import { documentOf } from '../listing-index/document-reader.ts'
 import type { Ranking } from '../listing-index/ranking.ts'
 import type { ItemPrice } from '../wire/listing.ts'
 import { nameIn } from './asked.ts'
 import { type Comparison, comparisonWith, itemPrice } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
-import type { Asked, MarketSettings } from './sources.ts'
+import type { MarketSettings } from './market-settings.ts'
+import type { Asked } from './sources.ts'
 
 export type MergedItem = {
   item: Item
@@ -56,7 +58,7 @@ export function describeItem(
   const via = asked.length > 1 ? [...(item.origin?.via ?? []), asked.at(-1)!].slice(0, MAX_VIA) : undefined
   const comparison = compared ?? (priceLimit && comparisonWith(priceLimit))
   const price = shownPrice(item, registry, comparison, { ...settings, outliersOf })
-  const meaning = item.meaning ?? settings.vocabulary.describe(readListing(item), registry)
+  const meaning = item.meaning ?? settings.vocabulary.describe(documentOf(item.bytes), registry)
   return { ...merged, price, via, meaning }
 }
 
@@ -230,7 +232,10 @@ function joined(
 function hasOtherTerms(item: Item, other: Item): boolean {
   try {
     if (Buffer.compare(item.bytes, other.bytes) === 0) return false
-    const [one, two] = [readListing(item), readListing(other)]
+    const [one, two] = [item, other].map(({ bytes }) => documentOf(bytes) as JsonObject) as [
+      JsonObject,
+      JsonObject,
+    ]
     return (
       !sameJson(one.offer_resource, two.offer_resource) ||
       !sameJson(one.accepted_escrows, two.accepted_escrows)
@@ -238,10 +243,6 @@ function hasOtherTerms(item: Item, other: Item): boolean {
   } catch {
     return true
   }
-}
-
-export function readListing({ bytes }: Item): JsonObject {
-  return parseObject(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
 }
 
 /** `eu/curated` for a copy from the gateway `eu`. */

@@ -1,11 +1,12 @@
 import { SeenListings } from '../domain/listing-identity.ts'
 import { ask, matchesOf, outcomesOf, versionOf } from './asked.ts'
 import type { ResumePoint } from './cursor.ts'
-import { renderItem } from './envelope.ts'
 import { countUnplaced } from './hints.ts'
 import type { CheckedQuery, Question } from './market-query.ts'
+import type { MarketSettings } from './market-settings.ts'
 import type { MergedItem } from './merged-item.ts'
 import { itemsOf, openOrder } from './pages.ts'
+import { renderItem } from './render.ts'
 import {
   assertAnswerable,
   countReturned,
@@ -13,7 +14,7 @@ import {
   reportOutcomes,
   sourceMembers,
 } from './source-report.ts'
-import type { MarketSettings, Outcome } from './sources.ts'
+import type { Outcome } from './sources.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** Listings that are read in one turn. */

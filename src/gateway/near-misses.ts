@@ -5,16 +5,17 @@ import { type Criterion, criteriaIn } from '../filter-spec/filter.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
 import { resolvePath } from '../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../filter-spec/scalar.ts'
+import { documentOf } from '../listing-index/document-reader.ts'
 import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
 import { continentOfCountry } from '../vocabulary/places/place-table.ts'
 import type { ByPrice } from './by-price/price-groups.ts'
-import { readFacets } from './facets.ts'
+import { countValues } from './facets.ts'
 import { type Question, withFilters } from './market-query.ts'
-import { type MergedItem, readListing } from './merged-item.ts'
+import type { MarketSettings } from './market-settings.ts'
+import type { MergedItem } from './merged-item.ts'
 import { readPage } from './pages.ts'
 import { unlessRefused } from './source-report.ts'
-import type { MarketSettings } from './sources.ts'
 
 /** A listing that differs from what was asked in one thing. */
 export type NearMiss = {
@@ -82,7 +83,7 @@ async function missOf(
   for (const filters of tries) {
     for (const merged of await readCheapest(settings, withFilters(question, [...others, ...filters]))) {
       const own = criteriaIn([criterion], merged.registry)
-      const document = readListing(merged.item)
+      const document = documentOf(merged.item.bytes)
       if (merged.price?.outlier === true || matchesAll(own, document)) continue
       const [value = null] = resolvePath(own[0]!.filter.compiled, document).map(toScalar)
       return {
@@ -140,20 +141,18 @@ function shownValue(value: Scalar | null): string | number | null {
 /** The value of a listing that is nearest to a number or a range; `null` where none is a number. */
 async function nearestNumber(
   settings: MarketSettings,
-  { query, request }: Question,
+  question: Question,
   { filter, test }: Criterion,
   wanted: string,
 ): Promise<{ filters: Filters; distance: number } | null> {
   const isRange = filter.op === 'range'
   if (!isRange && (filter.value_type !== 'number' || !Number.isFinite(Number(wanted)))) return null
-  const { facets } = await readFacets(settings, { ...query, by: [filter], per: 'gpu' }, request)
+  const values = await countValues(settings, question, filter)
   const ends = test.op === 'range' ? [test.low, test.high].flatMap((end) => end?.value ?? []) : [wanted]
   const distanceFrom = (value: number): number =>
     Math.min(...ends.map((end) => Math.abs(Number(end) - value) / Math.max(Math.abs(Number(end)), 1)))
-  const [nearest] = facets[filter.name]!.values.map(({ value }) => ({
-    value: Number(value),
-    distance: distanceFrom(Number(value)),
-  }))
+  const [nearest] = Array.from(values.keys(), Number)
+    .map((value) => ({ value, distance: distanceFrom(value) }))
     .filter(({ distance }) => Number.isFinite(distance))
     .toSorted((a, b) => a.distance - b.distance)
   if (nearest === undefined) return null

@@ -9,10 +9,11 @@ import { ask, matchesOf, outcomesOf } from './asked.ts'
 import { orderByPrice } from './by-price/order-by-price.ts'
 import type { ByPrice } from './by-price/price-groups.ts'
 import { type Cursors, invalidCursor, type NewestPoint, type PricePoint, type ResumePoint } from './cursor.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
 import { newestFirst, type Order, type Visit } from './order.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
-import { type Asked, type AskRequest, type MarketSettings, rankSources, visibleSources } from './sources.ts'
+import { type Asked, type AskRequest, rankSources, visibleSources } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 
 /** Last listing for pages by offset. */
@@ -44,7 +45,7 @@ export async function readPage(
   request: AskRequest,
 ): Promise<MergedPage> {
   const { cursors = null } = settings
-  const { byPrice: by, isLoop = false } = request
+  const { reader, byPrice: by, isLoop = false } = request
   const isFirst = cursor === null || cursor === undefined
   if (isFirst && offset + limit > MAX_DEPTH && !isLoop && isBounded(settings))
     throw new EntrepotError(
@@ -53,7 +54,10 @@ export async function readPage(
     )
   const isNewest = by === undefined && isFirst
   const asked = await ask(settings, isNewest ? { ...query, newest: offset + limit } : query, request)
-  const question = questionOf(query, by, visibleSources(settings.sources, request))
+  const hasCursor = cursor !== undefined && cursors !== null
+  const question = hasCursor
+    ? JSON.stringify([reader.filter.key, questionOf(query, by, visibleSources(settings.sources, request))])
+    : ''
   const from = isFirst ? null : openCursor(cursors, cursor, question)
   const matches = await matchesOf(settings, asked)
   const order = await openOrder(settings, asked, matches, request, from)
@@ -69,7 +73,7 @@ export async function readPage(
   const last = visits.at(-1)
   const hasMore = found.length > limit || (whole !== undefined && whole > offset + limit)
   const nextCursor =
-    cursor !== undefined && cursors !== null && !isLoop && hasMore && last !== undefined
+    hasCursor && !isLoop && hasMore && last !== undefined
       ? cursors.seal({ ...order.pointAfter(last), total }, question)
       : undefined
   const isCurrent = validityOf(settings, asked, { nextCursor, bounds: order.bounds })
@@ -137,7 +141,7 @@ const rankedNames = oncePerObject((ranked: readonly Holding[]) =>
 
 /** Binds a cursor to everything but the page size. */
 export function questionOf(
-  { status, publisher, filters, criteria, standing, via, priceLimit }: ListingQuery,
+  { status, publisher, filters, criteria, via, priceLimit }: ListingQuery,
   by: ByPrice | undefined,
   sources: readonly Holding[],
 ): string {
@@ -145,15 +149,7 @@ export function questionOf(
   const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
     return [path, op, value_type, alias_kind, onMissing]
   })
-  const parts = [
-    status,
-    publisher,
-    filters,
-    meanings,
-    via,
-    rankedNames(rankSources(sources)),
-    ...(standing?.key ? [standing.key] : []),
-  ]
+  const parts = [status, publisher, filters, meanings, via, rankedNames(rankSources(sources))]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)
   const order = by && [by.tokens, by.per]
   const limit = priceLimit && [priceLimit.tokens, priceLimit.per, String(priceLimit.max)]

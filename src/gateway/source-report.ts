@@ -10,8 +10,9 @@ import {
   type SourceStatusJson,
   type SourcesCounted,
 } from '../wire/source.ts'
+import type { MarketSettings } from './market-settings.ts'
 import type { MergedItem } from './merged-item.ts'
-import type { Answered, AskRequest, MarketSettings, Outcome } from './sources.ts'
+import type { AskRequest, Outcome } from './sources.ts'
 
 export type Reports = {
   /** Whether every visible source answered, fresh or stale, and none reported a missing source. */
@@ -32,25 +33,15 @@ export function reportOutcomes(
   { clock, describeFailure }: Pick<MarketSettings, 'clock' | 'describeFailure'>,
 ): Reports {
   const now = clock.monotonic()
-  const describe = (outcome: Outcome): readonly Report[] => {
+  const groups = outcomes.map((outcome): [Report, ...Report[]] => {
     const { source, result } = outcome
     const { name } = source
     const report = reportOutcome(outcome, returned.get(name) ?? 0, now)
-    const failure =
-      describeFailure && result instanceof SourceError ? describeFailure(result, name) : undefined
+    if (describeFailure && result instanceof SourceError) report.detail = describeFailure(result, name)
     const { missing = [] } = result
-    return [
-      failure === undefined ? report : { ...report, detail: failure },
-      ...missing.map((entry) => reportMissing(name, entry)),
-    ]
-  }
-  const quietAge = (outcome: Outcome): number | undefined => {
-    const { source, result } = outcome
-    const isQuiet = isComplete(outcome) && !source.isOwn && !returned.has(source.name)
-    return isQuiet && !(result instanceof SourceError) && !result.stale ? ageOf(result, now) : undefined
-  }
-  const named = nameAllBut(outcomes, { describe, quietAge }, { describeFailure })
-  return { complete: outcomes.every(isComplete), ...named, outcomes }
+    return [report, ...missing.map((entry) => reportMissing(name, entry))]
+  })
+  return { complete: outcomes.every(isComplete), ...nameSome(groups, { describeFailure }), outcomes }
 }
 
 /**
@@ -59,36 +50,18 @@ export function reportOutcomes(
  */
 export function nameSome<Note extends SourceNote>(
   groups: readonly (readonly [Note, ...Note[]])[],
-  settings: Pick<MarketSettings, 'describeFailure'>,
-): NamedSources<Note> {
-  const quietAge = ([{ state, mode, returned, age_seconds: age }, ...gaps]: (typeof groups)[number]) => {
-    const isQuiet = state === 'loaded' && mode !== 'local' && !returned && gaps.length === 0
-    return isQuiet ? (typeof age === 'number' ? age : null) : undefined
-  }
-  return nameAllBut(groups, { describe: (group) => group, quietAge }, settings)
-}
-
-type Naming<Source, Note> = {
-  describe: (source: Source) => readonly Note[]
-  /** In seconds, of a source that many sources are not named for; `null`: not known; `undefined`: it is named. */
-  quietAge: (source: Source) => number | null | undefined
-}
-
-function nameAllBut<Source, Note>(
-  all: readonly Source[],
-  { describe, quietAge }: Naming<Source, Note>,
   { describeFailure }: Pick<MarketSettings, 'describeFailure'>,
 ): NamedSources<Note> {
-  if (all.length < MANY_SOURCES || describeFailure !== undefined) return { sources: all.flatMap(describe) }
+  if (groups.length < MANY_SOURCES || describeFailure !== undefined) return { sources: groups.flat() }
   const sources: Note[] = []
   let loaded = 0
   let oldest: number | undefined
-  for (const source of all) {
-    const age = quietAge(source)
-    if (age === undefined) sources.push(...describe(source))
+  for (const group of groups) {
+    const [{ state, mode, returned, age_seconds: age }] = group
+    if (group.length > 1 || state !== 'loaded' || mode === 'local' || returned) sources.push(...group)
     else {
       loaded++
-      if (age !== null) oldest = Math.max(oldest ?? 0, age)
+      if (typeof age === 'number') oldest = Math.max(oldest ?? 0, age)
     }
   }
   const counted = { loaded, ...(oldest !== undefined && { age_seconds: oldest }) }
@@ -117,30 +90,29 @@ export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
 }
 
 /** In whole seconds. */
-const ageOf = ({ asOf }: Answered, now: number): number => Math.max(0, Math.floor((now - asOf) / 1000))
+export const ageOf = (asOf: number, now: number): number => Math.max(0, Math.floor((now - asOf) / 1000))
 
 function reportOutcome(
   { source, result, matched, elapsedMs }: Outcome,
   returned: number,
   now: number,
-): SourceReport {
-  const { name, isOwn } = source
-  const named = { registry: name, ...(isOwn && { mode: 'local' as const }) }
+): Report {
+  const { name: registry, isOwn } = source
   const { reason } = result
+  const mode = isOwn ? 'local' : undefined
+  const elapsed_ms = Math.round(elapsedMs)
   if (!(result instanceof SourceError)) {
-    const { stale, invalid, part } = result
-    const age_seconds = isOwn ? 0 : ageOf(result, now)
-    const elapsed_ms = Math.round(elapsedMs)
+    const { stale, asOf, invalid, part } = result
+    const age_seconds = isOwn ? 0 : ageOf(asOf, now)
     const state = part?.state ?? (stale ? 'stale' : 'loaded')
-    const { held, of } = part ?? {}
-    const counts = { matched, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
-    return { ...named, state, ...counts }
+    const [held, of] = [part?.held, part?.of]
+    return { registry, mode, state, matched, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
   }
   const filters = result.filters.length === 0 ? undefined : result.filters
-  const state = traitsOf(result.reason).state
-  if (state === 'skipped') return { ...named, state, reason, filters, returned: returned || undefined }
-  const why = state === 'unavailable' ? { reason } : {}
-  return { ...named, state, ...why, matched: null, returned, elapsed_ms: Math.round(elapsedMs) }
+  const { state } = traitsOf(result.reason)
+  if (state === 'skipped') return { registry, mode, state, reason, filters, returned: returned || undefined }
+  const why = state === 'unavailable' ? reason : undefined
+  return { registry, mode, state, reason: why, matched: null, returned, elapsed_ms }
 }
 
 function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSource) {

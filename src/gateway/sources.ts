@@ -1,20 +1,12 @@
-import { type Clock, withDeadline } from '../domain/clock.ts'
-import type { TokenTable } from '../domain/price/token.ts'
+import { withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
 import { oncePerObject } from '../domain/remembered.ts'
 import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
-import type { CopyIndex } from '../listing-index/copy-index.ts'
-import type { Ranking } from '../listing-index/ranking.ts'
 import type { Scope } from '../listing-index/scope.ts'
-import type { Vocabulary } from '../vocabulary/vocabulary.ts'
-import type { ItemPrices } from './by-price/item-prices.ts'
-import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-groups.ts'
-import type { Cursors } from './cursor.ts'
-import type { Rules } from './rules.ts'
 
 /** What one source says in an answer: facts of what is held, or why nothing is shown. */
 export type Outcome = {
@@ -28,30 +20,6 @@ export type Outcome = {
 export type Answered = Omit<HeldAnswer, 'source' | 'isCurrent'> & {
   /** Absent: it is not reported again. */
   isCurrent?: HeldAnswer['isCurrent'] | undefined
-}
-
-/** What every answer is made of. */
-export type MarketSettings = {
-  /** All copies of all sources. */
-  index: CopyIndex
-  /** Whose word counts, for the readers of one line of the protocol. */
-  ranking: Ranking
-  /** In the order of the configuration. */
-  sources: readonly Holding[]
-  /** By name; 0 is the best. */
-  ranks: ReadonlyMap<string, number>
-  rules: Rules
-  budgetMs: number
-  clock: Clock
-  tokens: TokenTable
-  vocabulary: Vocabulary
-  itemPrices: ItemPrices
-  /** Of the outliers among what the reader may see. `asked`: the question of the answer. */
-  boundsOf: (reader: Reader, asked?: Asked) => Promise<PriceBounds>
-  /** `null`: no cursors. */
-  cursors?: Cursors | null
-  /** Details of a failure, for reports. Absent: readers see its reason alone. */
-  describeFailure?: ((failure: SourceError, source: string) => string) | undefined
 }
 
 /** The reader of a question, and the sources that it names. */

@@ -1,18 +1,18 @@
 import { oncePerObject } from '../domain/remembered.ts'
-import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { MANY_SOURCES } from '../wire/source.ts'
 import { versionOf } from './asked.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
 import { CURSOR_SECONDS } from './cursor.ts'
-import type { Answered, Asked, MarketSettings } from './sources.ts'
+import type { MarketSettings } from './market-settings.ts'
+import type { Asked, Outcome } from './sources.ts'
 
 /** Whether an answer may be given again; `undefined`: never. */
 export type Validity = (() => boolean) | undefined
 
 type Made = {
   /** Default: what is held. */
-  results?: readonly { source: Holding; result: Omit<Answered, 'matched'> | SourceError }[]
+  results?: readonly Pick<Outcome, 'source' | 'result'>[]
   nextCursor?: string | undefined
   bounds?: PriceBounds
 }

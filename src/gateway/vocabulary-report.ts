@@ -3,21 +3,19 @@ import { ALL_OPEN } from '../domain/query.ts'
 import { keepLatest } from '../domain/remembered.ts'
 import { inTurns } from '../domain/turns.ts'
 import { compileFilter, type Filter } from '../filter-spec/filter.ts'
+import type { CopyMatches } from '../listing-index/copy-matches.ts'
 import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { continentOfCountry, countryName } from '../vocabulary/places/place-table.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SpellingJson, VocabularyJson } from '../wire/vocabulary.ts'
-import { askNow, matchesOf, outcomesOf, versionOf, whileLearning } from './asked.ts'
-import { pricesPer } from './facets.ts'
+import { askNow, matchesOf, outcomesOf, whileLearning } from './asked.ts'
+import type { MarketSettings } from './market-settings.ts'
 import { type Reports, reportOutcomes } from './source-report.ts'
-import type { Asked, AskRequest, MarketSettings } from './sources.ts'
-import { validityOf } from './validity.ts'
+import type { Asked, AskRequest } from './sources.ts'
 
 /** Texts of models, and of regions, that are read for one report, the most frequent ones of each source: 0.3 ms each. */
 const MAX_TEXTS = 2000
-/** A report is given again for so long, unless what is held changes. */
-const KEPT_MS = 5000
-/** Of readers who see different sources or listings. */
+/** Readers who see different sources or listings, whose texts are kept until what is held changes. */
 const MAX_KEPT = 16
 
 /** Texts that are not recognised, of all sources: sellers choose them. */
@@ -41,60 +39,46 @@ const textAt = (path: string): Filter =>
 /** The index has their columns. */
 export const TEXTS = [textAt(MODEL_PATH), textAt(REGION_PATH)]
 
-type Report = Omit<VocabularyJson, 'filters'> & Reports
+type Texts = Omit<VocabularyJson, 'filters'>
 
 /**
- * What open listings say, what it means, and what is not recognised. Readers who see the same share one report, which none of
- * them ends.
+ * What open listings say, what it means, and what is not recognised. Readers who see the same share one count of the texts, which
+ * none of them ends.
  */
 export function createVocabularyReport(
   settings: MarketSettings,
-): (request: Pick<AskRequest, 'reader'>) => Promise<Report> {
-  const kept = new Map<string, { report: Promise<Report>; isCurrent: () => boolean }>()
-  return ({ reader }) => {
+): (request: Pick<AskRequest, 'reader'>) => Promise<Texts & Reports> {
+  const kept = new Map<string, { version: string; texts: Promise<Texts> }>()
+  return async ({ reader }) => {
     const { digest } = reader
-    const before = kept.get(digest)
-    if (before?.isCurrent()) return before.report
-    const asked = askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
-    const isCurrent = validityOf(settings, asked, {}) ?? (() => false)
-    const until = settings.clock.monotonic() + KEPT_MS
-    const report = readReport(settings, asked)
-    let isMade = false
-    // While it is made an age may get a second older.
-    const isUnchanged = () => versionOf(settings, asked.scope.sources) === asked.version
-    const isKept = () => isCurrent() && settings.clock.monotonic() < until
-    const entry = { report, isCurrent: () => (isMade ? isKept() : isUnchanged()) }
+    const asked = askNow(settings, ALL_OPEN, { reader })
+    const { version } = asked
+    const matches = await matchesOf(settings, asked)
+    let entry = kept.get(digest)
+    if (entry?.version !== version) {
+      const made = { version, texts: countTexts(settings, asked, matches) }
+      made.texts.catch(() => kept.get(digest) === made && kept.delete(digest))
+      entry = made
+    }
     keepLatest(kept, digest, entry, MAX_KEPT)
-    report.then(
-      () => {
-        isMade = true
-      },
-      () => kept.get(digest) === entry && kept.delete(digest),
-    )
-    return report
+    return { ...(await entry.texts), ...reportOutcomes(outcomesOf(asked, matches), new Map(), settings) }
   }
 }
 
-async function readReport(settings: MarketSettings, asked: Asked): Promise<Report> {
-  const matches = await matchesOf(settings, asked)
+async function countTexts(settings: MarketSettings, asked: Asked, matches: CopyMatches): Promise<Texts> {
   const counts: SourceTexts[] = []
   const matching = matches.bySource()
   for (const [source, { name }] of asked.bySource) {
     if (!matching.has(source)) continue
     const ofSource = await matchesOf(settings, asked, (lane) => lane.source === source)
-    const { values } = await whileLearning(ofSource.facets(TEXTS, pricesPer('offer', settings)))
-    counts.push({ source: name, values })
+    counts.push({ source: name, values: await whileLearning(ofSource.values(TEXTS)) })
   }
-  const report = await inTurns(readTexts(settings.vocabulary, counts))
-  return { ...report, ...reportOutcomes(outcomesOf(asked, matches), new Map(), settings) }
+  return inTurns(readTexts(settings.vocabulary, counts))
 }
 
 type SourceTexts = { source: string; values: readonly ReadonlyMap<string, number>[] }
 
-function* readTexts(
-  vocabulary: Vocabulary,
-  counts: readonly SourceTexts[],
-): Generator<void, Omit<VocabularyJson, 'filters'>> {
+function* readTexts(vocabulary: Vocabulary, counts: readonly SourceTexts[]): Generator<void, Texts> {
   const { gpus, places } = vocabulary.tables
   const byModel = new Map<string, Map<string, number>>()
   const byCountry = new Map<string, number>()

@@ -46,7 +46,7 @@ export type CopyPage = {
 /** Of one source: copies that match, and how many of them better copies hide. */
 export type SourceCount = { matched: number; hidden: number }
 
-type Facets = {
+export type Facets = {
   values: ReadonlyMap<string, number>[]
   missing: number[]
   gpus: number
@@ -156,16 +156,18 @@ export class CopyMatches {
     return count
   }
 
-  /** In steps of some ms, all of the same matches. @throws Error for a path that the index lacks */
+  /** Listings by value of each field, without prices; as of `facets`. */
+  *values(fields: readonly Filter[]): Generator<void, Facets['values']> {
+    return (yield* countFields(this.#options.find(), fields)).values
+  }
+
+  /** In steps of some ms, all of the same matches. @throws SourceError for a path that the index lacks */
   *facets(fields: readonly Filter[], prices: PriceGrouping): Generator<void, Facets> {
     const matches = this.#options.find()
     const unions = this.#options.unionsOf(prices)
-    const facets: Facets = { values: [], missing: [], gpus: countGpus(matches), prices: new Map() }
+    const gpus = countGpus(matches)
     yield
-    for (const field of fields) {
-      countValues(matches, field, facets)
-      yield
-    }
+    const facets: Facets = { ...(yield* countFields(matches, fields)), gpus, prices: new Map() }
     for (const union of yield* unions) {
       const counted = union.count(matches)
       yield
@@ -270,15 +272,23 @@ function countGpus(matches: readonly Match[]): number {
   return sum
 }
 
-function countValues(matches: readonly Match[], field: Filter, { values: all, missing }: Facets): void {
-  const values = new Map<string, number>()
-  let absent = 0
-  const textOf = (value: Scalar): string => facetText(field, value)
-  const add = (text: string, listings: number): void => addTo(values, text, listings)
-  for (const { rows, slots, count } of matches)
-    absent += count - columnIn(rows, field).countValues(slots, textOf, add)
-  all.push(values)
-  missing.push(absent)
+function* countFields(
+  matches: readonly Match[],
+  fields: readonly Filter[],
+): Generator<void, Pick<Facets, 'values' | 'missing'>> {
+  const counts: Pick<Facets, 'values' | 'missing'> = { values: [], missing: [] }
+  for (const field of fields) {
+    const values = new Map<string, number>()
+    let absent = 0
+    const textOf = (value: Scalar): string => facetText(field, value)
+    const add = (text: string, listings: number): void => addTo(values, text, listings)
+    for (const { rows, slots, count } of matches)
+      absent += count - columnIn(rows, field).countValues(slots, textOf, add)
+    counts.values.push(values)
+    counts.missing.push(absent)
+    yield
+  }
+  return counts
 }
 
 /** @throws SourceError `unsupported_filter` where the column is still to be built */

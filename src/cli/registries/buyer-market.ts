@@ -99,7 +99,6 @@ function registrySource(
   registry: Registry,
   { onSettled, ...options }: RegistrySourceOptions,
 ): MarketSource {
-  const { url: name } = registry
   const { specs, timeoutMs, priority } = options
   const spec = specs[priority]!
   const source = client.source(registry, spec, options)
@@ -111,14 +110,7 @@ function registrySource(
         onSettled(registry, hasAnswer(source, query))
       },
     },
-    spec: {
-      name,
-      kind: 'gateway',
-      priority,
-      spec: () => spec.current,
-      load: () => spec.load(),
-      failure: () => spec.failure,
-    },
+    spec,
     health: () => healthOf(client, registry, timeoutMs),
   }
 }

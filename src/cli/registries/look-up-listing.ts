@@ -1,8 +1,9 @@
 import { EntrepotError } from '../../errors.ts'
 import { idsBeginning } from '../../gateway/ids-beginning.ts'
-import { type MergedItem, readListing } from '../../gateway/merged-item.ts'
+import type { MergedItem } from '../../gateway/merged-item.ts'
 import { readQuestion } from '../../gateway/read-question.ts'
 import { textAt } from '../../json/value.ts'
+import { documentOf } from '../../listing-index/document-reader.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import { MAX_SELLER_DEPTH, type SellerOffers } from '../../wire/describe-seller.ts'
 import type { CommandContext } from '../command.ts'
@@ -67,7 +68,7 @@ export async function sellerOffers(
   if (answer === null) return null
   const { total, complete, sources } = answer
   const [last] = total > MAX_SELLER_DEPTH ? [] : ((await askAt(Math.max(0, total - 1))).answer?.items ?? [])
-  const oldest = last === undefined ? null : textAt(readListing(last.item), 'created_at')
+  const oldest = last === undefined ? null : textAt(documentOf(last.item.bytes), 'created_at')
   return { total, complete, sources, oldest }
 }
 

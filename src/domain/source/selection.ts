@@ -24,17 +24,6 @@ export type PriceCounts = {
   counts: readonly number[]
 }
 
-export type Facets = {
-  /** Per field: listings per value, as text. A listing counts once per different value. */
-  values: readonly ReadonlyMap<string, number>[]
-  /** Per field: listings without a value. */
-  missing: readonly number[]
-  /** GPUs of the listings that count theirs. */
-  gpus: number
-  /** By group. */
-  prices: ReadonlyMap<string, PriceCounts>
-}
-
 /** Which prices of a listing count as one, of which the lowest counts. Equal functions are the same one. */
 export type PriceGrouping = {
   per: PricePer

@@ -1,9 +1,9 @@
 import { basisOf, hasRates } from '../../domain/price/payment-option.ts'
 import type { Copy } from '../../listing-index/copy.ts'
+import { documentOf } from '../../listing-index/document-reader.ts'
 import { leadingPrice } from '../../wire/describe-summary.ts'
 import type { NotCounted, PriceRangeJson } from '../../wire/facets.ts'
 import { nameIn } from '../asked.ts'
-import { readListing } from '../merged-item.ts'
 import type { Counting } from './count-outliers.ts'
 
 /** Before all listings without a price. */
@@ -22,7 +22,7 @@ export function* countLeftOut(
   const reasonOf = (copy: Copy): keyof NotCounted => {
     if (bounds.outliersOf(copy, nameIn(asked, copy)).length > 0) return 'outlier'
     const { leading } = settings.itemPrices.of(copy)
-    if (leading === null) return hasRates(readListing(copy)) ? 'unreadable' : 'none'
+    if (leading === null) return hasRates(documentOf(copy.bytes)) ? 'unreadable' : 'none'
     if (leading.testnet === true) return 'testnet'
     if (leading.symbol === undefined || leading.symbol !== lead?.symbol || leading.unit !== lead.unit)
       return 'other'

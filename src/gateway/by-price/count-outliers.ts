@@ -4,10 +4,11 @@ import { TokenTable } from '../../domain/price/token.ts'
 import type { Item } from '../../domain/source/item.ts'
 import type { PriceCounts, PriceGrouping } from '../../domain/source/selection.ts'
 import type { CopyMatches } from '../../listing-index/copy-matches.ts'
+import { documentOf } from '../../listing-index/document-reader.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
 import { nameIn } from '../asked.ts'
-import { readListing } from '../merged-item.ts'
-import type { Asked, MarketSettings } from '../sources.ts'
+import type { MarketSettings } from '../market-settings.ts'
+import type { Asked } from '../sources.ts'
 import type { PriceBounds } from './price-bounds.ts'
 
 export type Outliers = {
@@ -70,7 +71,7 @@ export function countLeastGpus(
     if (key !== least) continue
     if (left-- === 0) break
     if (bounds.outliersOf(copy, nameIn(asked, copy)).length > 0) continue
-    const gpus = gpuCount(readListing(copy))
+    const gpus = gpuCount(documentOf(copy.bytes))
     if (gpus !== null && (fewest === null || gpus < fewest)) fewest = gpus
   }
   return fewest
@@ -97,7 +98,7 @@ function priceIn(
   item: Item,
   { bases, prices, source }: { bases: readonly string[]; prices: PriceGrouping; source: string },
 ): PriceCounts | null {
-  const listing = readListing(item)
+  const listing = documentOf(item.bytes)
   const { per, scaleOf, sizesOf } = prices
   const keys = [...lowestPrices(listing, per, sizesOf(listing, source))].flatMap(([basis, { key }]) =>
     bases.includes(basis) ? scaleKey(key, scaleOf?.(basis)) : [],

@@ -11,9 +11,9 @@ import type { SourceNote } from '../../wire/source.ts'
 import { askNow } from '../asked.ts'
 import type { Completeness, MarketParts } from '../market-parts.ts'
 import type { CheckedQuery, Question } from '../market-query.ts'
+import type { MarketSettings } from '../market-settings.ts'
 import { questionOf } from '../pages.ts'
 import { nameSome } from '../source-report.ts'
-import type { MarketSettings } from '../sources.ts'
 import { type Change, changeOf, UNKNOWN } from './change-of.ts'
 import {
   digestOf,

@@ -12,8 +12,9 @@ import { documentOf } from '../../listing-index/document-reader.ts'
 import { SourceSet } from '../../listing-index/source-set.ts'
 import { askNow, nameIn } from '../asked.ts'
 import type { Question } from '../market-query.ts'
+import type { MarketSettings } from '../market-settings.ts'
 import { type MergedItem, mergeCopies } from '../merged-item.ts'
-import { type Asked, type MarketSettings, rankSources, visibleSources } from '../sources.ts'
+import { type Asked, rankSources, visibleSources } from '../sources.ts'
 import { keyOf } from './held-copy.ts'
 
 /** One query of one reader. `ranked`: all that the reader may see and asks for, by rank. */

@@ -10,11 +10,12 @@ import {
   scaleKey,
 } from '../../../src/domain/price/price-key.ts'
 import type { PriceLimit } from '../../../src/domain/query.ts'
-import type { Facets, PriceOrder } from '../../../src/domain/source/selection.ts'
+import type { PriceOrder } from '../../../src/domain/source/selection.ts'
 import type { Filter } from '../../../src/filter-spec/filter.ts'
 import { resolvePath } from '../../../src/filter-spec/path.ts'
 import { toScalar } from '../../../src/filter-spec/scalar.ts'
 import { isJsonObject, type JsonValue, parseJson } from '../../../src/json/value.ts'
+import type { Facets } from '../../../src/listing-index/copy-matches.ts'
 import type { PriceAfter } from '../../../src/listing-index/price-walk.ts'
 import type { IndexEntry } from '../../../src/listing-index/segment.ts'
 
