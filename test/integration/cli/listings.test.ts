@@ -112,41 +112,6 @@ urls = ["${one.url.replace('http:', 'HTTP:')}", "${two.url}", "${near.url}"]
   t.false(stderr.includes('key-near'))
 })
 
-test.serial('listings: a filter is sent to a Registry that declares it, else applied here', async (t) => {
-  const own = await startRegistry(t)
-  await publish(own.url, ALICE, { listing_id: 'own-h200', offer_resource: { gpu_model: 'H200' } })
-  await publish(own.url, ALICE, { listing_id: 'own-l4', offer_resource: { gpu_model: 'L4' } })
-  const lacking = await startFake(t, {
-    items: [
-      listingText({ listing_id: 'other-h200', offer_resource: { gpu_model: 'H200' } }),
-      listingText({ listing_id: 'other-t4', offer_resource: { gpu_model: 'T4' } }),
-    ],
-  })
-  const { code, stdout } = await runCli([
-    'listings',
-    '-r',
-    `${own.url},${lacking.url}`,
-    '-f',
-    'gpu_model=H200',
-  ])
-  t.is(code, 0)
-  t.deepEqual(ids(stdout).sort(), ['other-h200', 'own-h200'])
-  const requests = lacking.requests.filter(({ path }) => path === '/listings')
-  t.true(requests.length > 0)
-  t.true(requests.every(({ parameters }) => !parameters.has('gpu_model')))
-})
-
-test.serial('listings: an unknown filter or an invalid value is a usage error', async (t) => {
-  const own = await startRegistry(t)
-  const unknown = await runCli(['listings', '-r', own.url, '--filter', 'nonsense=1'])
-  t.deepEqual([unknown.code, unknown.stdout], [1, ''])
-  t.regex(unknown.stderr, /'nonsense'/)
-  const wrong = await runCli(['listings', '-r', own.url, '--filter', 'vcpu_count_min=many'])
-  t.deepEqual([wrong.code, wrong.stdout], [1, ''])
-  t.regex(wrong.stderr, /vcpu_count_min: expected integer/)
-  t.is((await runCli(['listings', '-r', own.url, '--filter', 'nonsense'])).code, 1)
-})
-
 test.serial('listings: limit and offset apply to the merge; --all reads every page', async (t) => {
   const one = await startFake(t, { items: listingTexts('a', 410) })
   const two = await startFake(t, { items: listingTexts('b', 3) })
