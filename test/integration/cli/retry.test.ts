@@ -1,54 +1,23 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { text } from 'node:stream/consumers'
 import test, { type ExecutionContext } from 'ava'
-import { listen } from '../../helpers/listen.ts'
 import { runProcess, TIME_LAPSE, temporaryFile } from '../../helpers/run-cli.ts'
+import { startPublisher } from '../../helpers/scripted-publisher.ts'
 import { AS_ALICE } from '../../helpers/seller.ts'
 
-type Signed = {
-  listing_id: string
-  signature: string
-  timestamp: number
-  storefront_url?: string
-  status?: string
-}
 type Result = { listing_id: string; outcome: string; status: number | null; error?: string }
 
+/** A status, with the seconds of a `Retry-After`. */
 type Answer = readonly [status: number, retryAfter?: string | undefined] | 'reset'
 
-/** A Registry that answers each request as `answer` says: a status, with the seconds of a `Retry-After`. */
-async function startServer(
+const startServer = (
   t: ExecutionContext,
-  answer: (signed: Signed, n: number) => Answer | Promise<Answer>,
-): Promise<{ url: string; requests: Signed[] }> {
-  const requests: Signed[] = []
-  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (request.method === 'GET') return void response.writeHead(404).end() // no filter spec
-    const body = await text(request)
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x')
-    const signed: Signed = body === '' ? Object.fromEntries(searchParams) : JSON.parse(body)
-    const outcome = await answer(signed, requests.push(signed) - 1)
-    if (outcome === 'reset') return void request.socket.resetAndDestroy()
+  answer: (...request: Parameters<Parameters<typeof startPublisher>[1]>) => Answer | Promise<Answer>,
+) =>
+  startPublisher(t, async (...request) => {
+    const outcome = await answer(...request)
+    if (outcome === 'reset') return outcome
     const [status, retryAfter] = outcome
-    response.writeHead(status, {
-      'content-type': 'application/json',
-      ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
-    })
-    response.end(
-      status === 204
-        ? ''
-        : JSON.stringify(
-            status < 300
-              ? {
-                  listing_id: signed.listing_id ?? pathname.split('/').at(-1),
-                  status: signed.status ?? 'open',
-                }
-              : { detail: 'scripted' },
-          ),
-    )
-  }
-  return { url: await listen(t, (request, response) => void respond(request, response)), requests }
-}
+    return [status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }]
+  })
 
 const listingFile = (t: ExecutionContext, count: number, storefrontOf?: (n: number) => string): string =>
   temporaryFile(
