@@ -2,6 +2,7 @@ import test from 'ava'
 import { parse as parseYaml } from 'yaml'
 import { API_CREDIT_EXAMPLES, VM_EXAMPLES } from '../../../demo/offers.ts'
 import { presentationRecord } from '../../../src/wire/presentation.ts'
+import { escrow } from '../../helpers/escrow.ts'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
 import { startFake, startGateway, startUnchecked } from '../../helpers/gateway.ts'
@@ -10,8 +11,6 @@ import { startRegistry } from '../../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, AS_ALICE, BOB, publish, unixNow } from '../../helpers/seller.ts'
 import { specBody } from '../../helpers/specs.ts'
-
-const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
 type Printed = {
   listing_id: string
@@ -374,14 +373,7 @@ test.serial(
       response.end(JSON.stringify(request.url === '/api/v1/system/status' ? shop : { status: 'open' }))
     })
     const { url } = await startRegistry(t)
-    const money = (token: string, value: string, per: string, chain_name = 'base') => [
-      {
-        chain_name,
-        escrow_address: '0xaa',
-        literal_fields: { token },
-        rates: [{ field: 'amount', per, value }],
-      },
-    ]
+    const money = (value: string, per: string) => [{ ...escrow(value, { per }), escrow_address: '0xaa' }]
     const offer_resource = {
       gpu_model: 'H200',
       gpu_count: 8,
@@ -389,11 +381,11 @@ test.serial(
       vcpu_count: 64,
       ram_gb: 512,
     }
-    const terms = { accepted_escrows: money(USDC, '16800000', 'hour'), max_duration_seconds: 604_800 }
+    const terms = { accepted_escrows: money('16800000', 'hour'), max_duration_seconds: 604_800 }
     const machine = { listing_id: 'vm', storefront_url: storefront, offer_resource, ...terms }
     await publish(url, ALICE, { ...machine, oracle_address: '0x2' })
     const credits = { service_name: 'weather', base_url: 'https://api.example/', resource_id: 'credits-1' }
-    const sold = { accepted_escrows: money(USDC, '2000000', 'token') }
+    const sold = { accepted_escrows: money('2000000', 'token') }
     await publish(url, BOB, {
       listing_id: 'api',
       storefront_url: storefront,

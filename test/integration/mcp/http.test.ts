@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { agentAt, agentOver } from '../../helpers/agent.ts'
+import { escrow } from '../../helpers/escrow.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, startUnchecked } from '../../helpers/gateway.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
@@ -288,18 +289,9 @@ test('MCP: an answer that is too large names the smaller limit', async (t) => {
   t.is((await agent.read('search_listings', { limit: 10 })).value.items.length, 10)
 })
 
-const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
-
 const machine = (gpu_model: string, cents: number) => ({
   offer_resource: { gpu_model, gpu_count: 2 },
-  accepted_escrows: [
-    {
-      chain_name: 'base',
-      escrow_address: USDC,
-      literal_fields: { token: USDC },
-      rates: [{ field: 'amount', per: 'hour', value: String(2 * cents * 10_000) }],
-    },
-  ],
+  accepted_escrows: [escrow(String(2 * cents * 10_000))],
 })
 
 const CHEAPEST = { sort: 'price', price_token: 'USDC' }

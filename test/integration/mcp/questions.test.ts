@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { agentAt, agentOver } from '../../helpers/agent.ts'
+import { escrow } from '../../helpers/escrow.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
@@ -16,7 +17,6 @@ type Question = {
   isError?: boolean
 }
 
-const BASE = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const SEPOLIA = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
 
 type Machine = {
@@ -44,14 +44,13 @@ function machine({
   seller = 1,
   more,
 }: Machine): string {
-  const [chain_name, token] = isTestnet ? ['base_sepolia', SEPOLIA] : ['base', BASE]
-  const rates = [{ field: 'amount', per: 'hour', value: String((cents ?? 0) * gpus * 10_000) }]
+  const place = isTestnet ? { chain: 'base_sepolia', token: SEPOLIA } : {}
   return listingText({
     listing_id: id,
     publisher_id: seller,
     storefront_url: `http://storefront-${seller}.example/`,
     offer_resource: { gpu_model: model, gpu_count: gpus, region, static_ip: false },
-    accepted_escrows: cents === undefined ? [] : [{ chain_name, literal_fields: { token }, rates }],
+    accepted_escrows: cents === undefined ? [] : [escrow(String(cents * gpus * 10_000), place)],
     created_at: `2026-11-20T15:00:${String(59 - (made++ % 60)).padStart(2, '0')}.000000`,
     ...more,
   })
