@@ -31,186 +31,107 @@ const header = (name: string, value: string | null): Changes => ({ headers: { [`
 /** Unix seconds as a text. */
 const secondsNow = (later = 0): string => String(Math.floor(Date.now() / 1000) + later)
 
+/** Requests that are answered alike, each with what it changes. */
+const rows = (expected: SignedCase['expected'], all: Record<string, Changes>): SignedCase[] =>
+  Object.entries(all).map(([title, changes]) => ({ title, changes, expected }))
+const paths = (expected: SignedCase['expected'], ...all: string[]): SignedCase[] =>
+  all.map((path) => ({ title: path.slice(0, 80), path, expected }))
+const each = (title: string, values: readonly string[], changesOf: (value: string) => Changes) =>
+  Object.fromEntries(values.map((value) => [`${title} ${value.slice(0, 20)}`, changesOf(value)]))
+
+const IMPOSTOR = { ...SELLER, party: STRANGER.party }
+const WALLET = SELLER.party.identifier
+
 /** Refusals of a read before and during authentication, in the order of the checks. */
 export const READ_REFUSALS: readonly SignedCase[] = [
-  { title: 'unknown path', path: '/nowhere', expected: unsigned(404) },
+  ...paths(unsigned(404), '/nowhere'),
   { title: 'open without a signature', path: '/health', expected: unsigned(200) },
-  { title: 'limit is no integer', path: '/listings?limit=x', expected: unsigned(422) },
-  { title: 'number of a publisher is no integer', path: '/publishers/x', expected: unsigned(422) },
-  { title: 'unknown role', changes: header('role', 'Buyer'), expected: unsigned(401, 'context_mismatch') },
-  { title: 'no role', changes: header('role', null), expected: unsigned(401, 'context_mismatch') },
-  {
-    title: 'unknown scheme',
-    changes: header('identity-scheme', 'rsa'),
-    expected: unsigned(401, 'malformed_envelope'),
-  },
-  {
-    title: 'identifier of another spelling',
-    changes: header('identity-identifier', `${'A'.repeat(42)}B`),
-    expected: unsigned(401, 'malformed_envelope'),
-  },
-  {
-    title: 'bad role and bad scheme: the role is looked at first',
-    changes: { headers: { 'x-market-role': 'x', 'x-market-identity-scheme': 'rsa' } },
-    expected: unsigned(401, 'context_mismatch'),
-  },
-  {
-    title: 'wallet without 0x',
-    changes: { key: SELLER, ...header('identity-identifier', SELLER.party.identifier.slice(2)) },
-    expected: unsigned(401, 'malformed_envelope'),
-  },
-  {
-    title: 'bad scheme and other version: the scheme is looked at first',
-    changes: { headers: { 'x-market-identity-scheme': 'rsa', 'x-market-signature-version': 'v1' } },
-    expected: unsigned(401, 'malformed_envelope'),
-  },
-  {
-    title: 'other version and no proof: the version is looked at first',
-    changes: { headers: { 'x-market-signature-version': 'v1', 'x-market-signature': null } },
-    expected: unsigned(401, 'unsupported_version'),
-  },
-  {
-    title: 'other version',
-    changes: header('signature-version', 'arkhai.market-request-signature.v1'),
-    expected: unsigned(401, 'unsupported_version'),
-  },
-  {
-    title: 'request id of another form',
-    changes: { requestId: '-a' },
-    expected: unsigned(401, 'malformed_envelope'),
-  },
-  {
-    title: 'request id too long',
-    changes: { requestId: 'a'.repeat(129) },
-    expected: unsigned(401, 'malformed_envelope'),
-  },
-  ...['1.5', '-1', '1e9', '', String(2n ** 63n), '9'.repeat(5000)].map((value) => ({
-    title: `timestamp ${value.slice(0, 20)}`,
-    changes: header('timestamp', value),
-    expected: unsigned(401, 'malformed_envelope'),
-  })),
-  { title: 'no proof', changes: header('signature', null), expected: unsigned(401, 'malformed_envelope') },
-  {
-    title: 'padded proof',
-    changes: header('signature', `${'A'.repeat(86)}==`),
-    expected: unsigned(401, 'malformed_envelope'),
-  },
-  {
-    title: 'proof of the other scheme',
-    changes: header('signature', `0x${'00'.repeat(65)}`),
-    expected: unsigned(401, 'malformed_envelope'),
-  },
-  {
-    title: 'wallet, proof in upper case',
-    changes: { key: SELLER, ...header('signature', `0x${'AB'.repeat(65)}`) },
-    expected: unsigned(401, 'malformed_envelope'),
-  },
-  {
-    title: 'id of a listing with more than 1,024 characters',
-    path: `/listings/${'a'.repeat(1025)}`,
-    expected: unsigned(401, 'malformed_envelope'),
-  },
-  ...[-400, 400].map((seconds) => ({
-    title: `clock off by ${seconds} s`,
-    changes: { timestamp: secondsNow(seconds) },
-    expected: unsigned(401, 'timestamp_skew'),
-  })),
-  {
-    title: 'old, and badly signed',
-    changes: { timestamp: '1', key: { ...SELLER, party: STRANGER.party } },
-    expected: unsigned(401, 'timestamp_skew'),
-  },
-  {
-    title: 'another operation',
-    changes: { operation: 'publisher.list' },
-    expected: unsigned(401, 'invalid_proof'),
-  },
-  { title: 'another resource', changes: { resource: 'x' }, expected: unsigned(401, 'invalid_proof') },
-  {
-    title: 'a pair that is not signed',
-    changes: { path: '/listings?limit=1&status=' },
-    expected: unsigned(401, 'invalid_proof'),
-  },
-  {
-    title: 'another role',
-    changes: header('role', 'service'),
-    expected: unsigned(401, 'invalid_proof'),
-  },
-  {
-    title: 'another request id',
-    changes: header('request-id', 'other'),
-    expected: unsigned(401, 'invalid_proof'),
-  },
-  {
-    title: 'another principal',
-    changes: { key: { ...SELLER, party: STRANGER.party } },
-    expected: unsigned(401, 'invalid_proof'),
-  },
-  { title: 'unknown listing', path: '/listings/absent', expected: signed(404, 'Listing not found') },
-  {
-    title: 'half a principal',
-    path: '/listings?publisher_scheme=eip191',
-    expected: signed(400, 'publisher_scheme and publisher_identifier are required together'),
-  },
-  {
-    title: 'a malformed principal',
-    path: '/listings?publisher_scheme=eip191&publisher_identifier=0x1',
-    expected: signed(400, 'Invalid publisher principal'),
-  },
-  {
-    title: 'half a principal of a publisher',
-    path: '/publishers?identifier=0x1',
-    expected: signed(400, 'scheme and identifier are required together'),
-  },
-  {
-    title: 'the filter of the plain line',
-    path: '/listings?publisher=x',
-    expected: signed(400, "unknown filter: 'publisher'"),
-  },
-  ...['"x"', 'W/"x"', ' W/ "x"', 'w/"x"', '*', ''].map((etag) => ({
-    title: `stale etag ${etag}`,
-    changes: { headers: { 'if-match': etag } },
-    expected: signed(412),
-  })),
-  {
-    title: 'unknown listing with a blank',
-    path: '/listings/a%20b',
-    expected: signed(404, 'Listing not found'),
-  },
-  { title: 'unknown publisher', path: '/publishers/999999', expected: signed(404, 'Publisher not found') },
+  ...paths(unsigned(422), '/listings?limit=x', '/publishers/x'),
+  ...rows(unsigned(401, 'context_mismatch'), {
+    'unknown role': header('role', 'Buyer'),
+    'no role': header('role', null),
+    'the role is looked at before the scheme': {
+      headers: { 'x-market-role': 'x', 'x-market-identity-scheme': 'rsa' },
+    },
+  }),
+  ...rows(unsigned(401, 'malformed_envelope'), {
+    'unknown scheme': header('identity-scheme', 'rsa'),
+    'identifier of another spelling': header('identity-identifier', `${'A'.repeat(42)}B`),
+    'wallet without 0x': { key: SELLER, ...header('identity-identifier', WALLET.slice(2)) },
+    'the scheme is looked at before the version': {
+      headers: { 'x-market-identity-scheme': 'rsa', 'x-market-signature-version': 'v1' },
+    },
+  }),
+  ...rows(unsigned(401, 'unsupported_version'), {
+    'the version is looked at before the proof': {
+      headers: { 'x-market-signature-version': 'v1', 'x-market-signature': null },
+    },
+    'other version': header('signature-version', 'arkhai.market-request-signature.v1'),
+  }),
+  ...rows(unsigned(401, 'malformed_envelope'), {
+    'request id of another form': { requestId: '-a' },
+    'request id too long': { requestId: 'a'.repeat(129) },
+    ...each('timestamp', ['1.5', '-1', '1e9', '', String(2n ** 63n), '9'.repeat(5000)], (value) =>
+      header('timestamp', value),
+    ),
+    'no proof': header('signature', null),
+    'padded proof': header('signature', `${'A'.repeat(86)}==`),
+    'proof of the other scheme': header('signature', `0x${'00'.repeat(65)}`),
+    'wallet, proof in upper case': { key: SELLER, ...header('signature', `0x${'AB'.repeat(65)}`) },
+  }),
+  ...paths(unsigned(401, 'malformed_envelope'), `/listings/${'a'.repeat(1025)}`),
+  ...rows(unsigned(401, 'timestamp_skew'), {
+    'clock behind': { timestamp: secondsNow(-400) },
+    'clock ahead': { timestamp: secondsNow(400) },
+    'old, and badly signed': { timestamp: '1', key: IMPOSTOR },
+  }),
+  ...rows(unsigned(401, 'invalid_proof'), {
+    'another operation': { operation: 'publisher.list' },
+    'another resource': { resource: 'x' },
+    'a pair that is not signed': { path: '/listings?limit=1&status=' },
+    'another role': header('role', 'service'),
+    'another request id': header('request-id', 'other'),
+    'another principal': { key: IMPOSTOR },
+  }),
+  ...paths(signed(404, 'Listing not found'), '/listings/absent', '/listings/a%20b'),
+  ...paths(
+    signed(400, 'publisher_scheme and publisher_identifier are required together'),
+    '/listings?publisher_scheme=eip191',
+  ),
+  ...paths(
+    signed(400, 'Invalid publisher principal'),
+    '/listings?publisher_scheme=eip191&publisher_identifier=0x1',
+  ),
+  ...paths(signed(400, 'scheme and identifier are required together'), '/publishers?identifier=0x1'),
+  ...paths(signed(400, "unknown filter: 'publisher'"), '/listings?publisher=x'),
+  ...rows(
+    signed(412),
+    each('stale etag', ['"x"', 'W/"x"', ' W/ "x"', 'w/"x"', '*', ''], (etag) => ({
+      headers: { 'if-match': etag },
+    })),
+  ),
+  ...paths(signed(404, 'Publisher not found'), '/publishers/999999'),
 ]
 
 /** Forms that are accepted, of a read. */
 export const READ_FORMS: readonly SignedCase[] = [
-  ...[-200, 200].map((seconds) => ({
-    title: `clock off by ${seconds} s`,
-    changes: { timestamp: secondsNow(seconds) },
-    expected: signed(200),
-  })),
-  ...['\xa0', '+', '00'].map((before) => ({
-    title: `timestamp behind ${JSON.stringify(before)}`,
-    changes: { timestamp: secondsNow(), ...header('timestamp', `${before}${secondsNow()}`) },
-    expected: signed(200),
-  })),
-  { title: 'wallet', changes: { key: SELLER }, expected: signed(200) },
-  ...['buyer', 'seller', 'service'].map((role) => ({
-    title: `as ${role}`,
-    changes: { role },
-    expected: signed(200),
-  })),
-  {
-    title: 'wallet in upper case',
-    changes: {
+  ...rows(signed(200), {
+    'clock behind': { timestamp: secondsNow(-200) },
+    'clock ahead': { timestamp: secondsNow(200) },
+    ...each('timestamp behind', ['\xa0', '+', '00'], (before) => ({
+      timestamp: secondsNow(),
+      ...header('timestamp', `${before}${secondsNow()}`),
+    })),
+    wallet: { key: SELLER },
+    ...each('as', ['buyer', 'seller', 'service'], (role) => ({ role })),
+    'wallet in upper case': {
       key: SELLER,
-      ...header('identity-identifier', `0x${SELLER.party.identifier.slice(2).toUpperCase()}`),
+      ...header('identity-identifier', `0x${WALLET.slice(2).toUpperCase()}`),
     },
-    expected: signed(200),
-  },
-  ...['/publishers', '/filter-spec', '/api/v1/system/health', '/api/v1/system/stats'].map((path) => ({
-    title: path,
-    path,
-    expected: signed(200),
-  })),
+    'a request id with all its characters': { requestId: `${randomUUID()}_.:-A` },
+  }),
+  ...paths(signed(200), '/publishers', '/filter-spec', '/api/v1/system/health', '/api/v1/system/stats'),
+  ...paths(signed(200), '/listings?status=&limit=2&limit=1'),
   {
     title: 'an etag where none is looked at',
     path: '/filter-spec',
@@ -221,12 +142,6 @@ export const READ_FORMS: readonly SignedCase[] = [
     title: 'pairs in another order',
     changes: { path: '/listings?limit=1&status=open' },
     path: '/listings?status=open&limit=1',
-    expected: signed(200),
-  },
-  { title: 'empty and repeated values', path: '/listings?status=&limit=2&limit=1', expected: signed(200) },
-  {
-    title: 'a request id with all its characters',
-    changes: { requestId: `${randomUUID()}_.:-A` },
     expected: signed(200),
   },
 ]

@@ -12,140 +12,79 @@ const LISTING = {
   demands: [],
   max_duration_seconds: null,
 }
-const PUBLISH = { method: 'POST', path: '/listings' }
 const mine: Changes = { key: SELLER }
+
+/** A request as the seller, whose headers or body may be changed. */
+const row = (
+  title: string,
+  request: string,
+  expected: SignedCase['expected'],
+  { body, ...changes }: Omit<Changes, 'body'> & { body?: unknown } = {},
+): SignedCase => {
+  const [method = '', path = ''] = request.split(' ')
+  return { title, method, path, body, changes: { ...mine, ...changes }, expected }
+}
+const published = (
+  title: string,
+  expected: SignedCase['expected'],
+  body: unknown,
+  changes: Changes = {},
+) => ({
+  ...row(title, 'POST /listings', expected, { body }),
+  changes: { ...mine, ...changes },
+})
 
 /** Writes in order: each sees what those before have stored. */
 export const WRITES: readonly SignedCase[] = [
-  { title: 'wrong method', method: 'PATCH', path: '/listings', expected: unsigned(405) },
-  {
-    title: 'etag before all else',
-    path: '/listings?status=x&publisher_scheme=eip191',
-    changes: { headers: { 'if-match': '"x"' } },
-    expected: signed(412),
-  },
-  {
-    ...PUBLISH,
-    title: 'no JSON',
-    body: {},
-    changes: { ...mine, body: '{' },
-    expected: unsigned(422),
-  },
-  {
-    ...PUBLISH,
-    title: 'bytes that are no UTF-8',
-    body: {},
-    changes: { ...mine, body: Buffer.from([0x22, 0xff, 0x22]) },
-    expected: unsigned(400),
-  },
-  ...['{"a":9007199254740993}', '{"a":"\\ud800"}', '{"a":1e400}'].map((body) => ({
-    ...PUBLISH,
-    title: `no canonical form: ${body}`,
-    body: {},
-    changes: { ...mine, body },
-    expected: unsigned(400, 'Body is not canonical JSON'),
-  })),
-  {
-    ...PUBLISH,
-    title: 'another body',
-    body: LISTING,
-    changes: { ...mine, body: JSON.stringify({ ...LISTING, listing_id: 'x' }) },
-    expected: unsigned(401, 'invalid_proof'),
-  },
-  {
-    ...PUBLISH,
-    title: 'as buyer',
-    body: LISTING,
-    changes: { ...mine, role: 'buyer' },
-    expected: signed(403, 'role_not_authorized'),
-  },
+  row('wrong method', 'PATCH /listings', unsigned(405)),
+  row('etag before all else', 'GET /listings?status=x&publisher_scheme=eip191', signed(412), {
+    headers: { 'if-match': '"x"' },
+  }),
+  published('no JSON', unsigned(422), {}, { body: '{' }),
+  published('bytes that are no UTF-8', unsigned(400), {}, { body: Buffer.from([0x22, 0xff, 0x22]) }),
+  ...['{"a":9007199254740993}', '{"a":"\\ud800"}', '{"a":1e400}'].map((body) =>
+    published(`no canonical form: ${body}`, unsigned(400, 'Body is not canonical JSON'), {}, { body }),
+  ),
+  published('another body', unsigned(401, 'invalid_proof'), LISTING, {
+    body: JSON.stringify({ ...LISTING, listing_id: 'x' }),
+  }),
   ...[
-    { method: 'PUT', path: '/listings/absent', body: {} },
-    { method: 'POST', path: '/publishers/999999/identity-rotations', body: {} },
-    { method: 'POST', path: '/publishers/999999/identity-rotations/n/retire' },
-  ].map((request) => ({
-    ...request,
-    title: `${request.method} ${request.path} as buyer`,
-    changes: { ...mine, role: 'buyer' },
-    expected: signed(403, 'role_not_authorized'),
-  })),
-  { ...PUBLISH, title: 'no listing_id', body: { offer_resource: {} }, changes: mine, expected: signed(400) },
-  {
-    ...PUBLISH,
-    title: 'listing_id is a number',
-    body: { listing_id: 5 },
-    changes: mine,
-    expected: signed(400),
-  },
-  {
-    ...PUBLISH,
-    title: 'unknown status',
-    body: { ...LISTING, status: 'gone' },
-    changes: mine,
-    expected: signed(400),
-  },
-  { ...PUBLISH, title: 'published', body: LISTING, changes: mine, expected: signed(201) },
-  {
-    ...PUBLISH,
-    title: 'published again, with other spacing',
-    body: LISTING,
-    changes: { ...mine, body: JSON.stringify(LISTING, null, 1) },
-    expected: signed(201),
-  },
-  {
-    ...PUBLISH,
-    title: 'the id of another publisher',
-    body: LISTING,
-    changes: { key: STRANGER },
-    expected: signed(403, 'Listing is owned by another publisher'),
-  },
-  {
-    title: 'update of another publisher',
-    method: 'PUT',
-    path: '/listings/case',
+    'POST /listings',
+    'PUT /listings/absent',
+    'POST /publishers/999999/identity-rotations',
+    'POST /publishers/999999/identity-rotations/n/retire',
+  ].map((request) =>
+    row(`${request} as buyer`, request, signed(403, 'role_not_authorized'), {
+      role: 'buyer',
+      ...(request.endsWith('retire') ? {} : { body: {} }),
+    }),
+  ),
+  published('no listing_id', signed(400), { offer_resource: {} }),
+  published('listing_id is a number', signed(400), { listing_id: 5 }),
+  published('unknown status', signed(400), { ...LISTING, status: 'gone' }),
+  published('published', signed(201), LISTING),
+  published('published again, with other spacing', signed(201), LISTING, {
+    body: JSON.stringify(LISTING, null, 1),
+  }),
+  published('the id of another publisher', signed(403, 'Listing is owned by another publisher'), LISTING, {
+    key: STRANGER,
+  }),
+  row(
+    'update of another publisher',
+    'PUT /listings/case',
+    signed(403, 'Publisher principal does not own listing'),
+    { body: { status: 'closed' }, key: STRANGER },
+  ),
+  row('update of an unknown listing', 'PUT /listings/absent', signed(404, 'Listing not found'), {
     body: { status: 'closed' },
-    changes: { key: STRANGER },
-    expected: signed(403, 'Publisher principal does not own listing'),
-  },
-  {
-    title: 'update of an unknown listing',
-    method: 'PUT',
-    path: '/listings/absent',
-    body: { status: 'closed' },
-    changes: mine,
-    expected: signed(404, 'Listing not found'),
-  },
-  {
-    title: 'updated',
-    method: 'PUT',
-    path: '/listings/case',
-    body: { status: 'closed' },
-    changes: mine,
-    expected: signed(200),
-  },
-  {
-    title: 'validated',
-    method: 'POST',
-    path: '/api/v1/listings/validate-publish',
+  }),
+  row('updated', 'PUT /listings/case', signed(200), { body: { status: 'closed' } }),
+  row('validated', 'POST /api/v1/listings/validate-publish', signed(200), {
     body: { listing_id: 'case', offer_resource: LISTING.offer_resource },
-    changes: mine,
-    expected: signed(200),
-  },
-  {
-    title: 'delete as service',
-    method: 'DELETE',
-    path: '/listings/case',
-    changes: { ...mine, role: 'service' },
-    expected: signed(403, 'role_not_authorized'),
-  },
-  { title: 'deleted', method: 'DELETE', path: '/listings/case', changes: mine, expected: signed(204) },
-  {
-    title: 'deleted again',
-    method: 'DELETE',
-    path: '/listings/case',
-    changes: mine,
-    expected: signed(404, 'Listing not found'),
-  },
+  }),
+  row('delete as service', 'DELETE /listings/case', signed(403, 'role_not_authorized'), { role: 'service' }),
+  row('deleted', 'DELETE /listings/case', signed(204)),
+  row('deleted again', 'DELETE /listings/case', signed(404, 'Listing not found')),
 ]
 
 /** One id for several questions. Gives the status and the detail of each. */

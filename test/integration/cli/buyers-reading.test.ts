@@ -38,8 +38,6 @@ const MISTAKES: readonly (readonly [written: string, right: string, line: string
     '12: gpu-1: its price of 0.000003 USDC is below 1 % of the median of H200, 2.1: a value counts base units, of which one USDC has 10^6',
   ],
   ['"16.80"', '"16800000"', `12: gpu-1: ${NO_PRICE}the value "16.80" is not a whole number of base units`],
-  ['"$16"', '"16800000"', `12: gpu-1: ${NO_PRICE}the value "$16" is not a whole number of base units`],
-  ['"-5"', '"16800000"', `12: gpu-1: ${NO_PRICE}the value "-5" is not a whole number of base units`],
   ['huor', 'hour', `12: gpu-1: ${NO_PRICE}'huor' is not a known unit; did you mean hour?`],
   ['bsae', 'base', `8: gpu-1: ${NO_PRICE}'bsae' is not a known chain; did you mean base?`],
   [
@@ -55,19 +53,9 @@ const MISTAKES: readonly (readonly [written: string, right: string, line: string
   ['USDC', USDC, `10: gpu-1: ${NO_PRICE}usdc on base is not a known token; did you mean ${USDC}?`],
   ['H2O0', 'H200', "4: gpu-1: filters by model miss it: 'H2O0' is not a known model; did you mean H200?"],
   [
-    'RXT 4090',
-    'H200',
-    "4: gpu-1: filters by model miss it: 'RXT 4090' is not a known model; did you mean RTX 4090?",
-  ],
-  [
     'Frankfrut',
     'Frankfurt, DE',
     "6: gpu-1: filters by country miss it: 'Frankfrut' names no known country; did you mean Frankfurt, DE?",
-  ],
-  [
-    'Paris, Frnace',
-    'Frankfurt, DE',
-    "6: gpu-1: filters by country miss it: 'Paris, Frnace' names no known country; did you mean France?",
   ],
   [
     'gpu_cuont',
@@ -85,38 +73,16 @@ const MISTAKES: readonly (readonly [written: string, right: string, line: string
     'offer_resource',
     "3: gpu-1: Registries ignore 'offer_resuorce'; did you mean offer_resource?",
   ],
-]
-
-/** Refused as the file is read. */
-const UNREADABLE: readonly (readonly [written: string, right: string, line: string])[] = [
-  [
-    ESCROW,
-    `"${ESCROW}"`,
-    `9: ${ESCROW} is read as the number ${BigInt(ESCROW)}: quote it, or write a number as JSON has it`,
-  ],
-  ['0x12\n', '8\n', '5: 0x12 is read as the number 18: quote it, or write a number as JSON has it'],
-  [
-    'status: opne\n  offer_resource:',
-    'offer_resource:',
-    '3: gpu-1: status must be one of open, closed, expired; did you mean open?',
-  ],
   [
     'storefront_url: 5',
     'storefront_url: https://seller.example/',
     '2: gpu-1: storefront_url must be a string',
   ],
-  [
-    'region: DE: Frankfurt',
-    'region: Frankfurt, DE',
-    '6: check the indentation of this line, and quote a value with a colon',
-  ],
-  ['   gpu_count', '    gpu_count', '5: check the indentation of this line'],
 ]
 
 /** What Registries, filters and prices do not know, and resembles nothing that they know. */
 const DOUBTS: readonly (readonly [written: string, right: string, line: string])[] = [
   ['Hopper big', 'H200', "4: gpu-1: filters by model miss it: 'Hopper big' is not a known model"],
-  ['H300', 'H200', "4: gpu-1: filters by model miss it: 'H300' is not a known model"],
   ['MON1', 'Frankfurt, DE', "6: gpu-1: filters by country miss it: 'MON1' names no known country"],
   [
     'Frankfurt',
@@ -133,7 +99,7 @@ test('publish: what looks like a mistake is refused with its line and what may b
     runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '-r', url, ...options], { env: AS_ALICE })
   const others = [1, 2, 3, 4, 5].map((n) => listingWith(`other-${n}`, 'gpu-1'))
   t.is((await publish(others.join(''))).code, 0)
-  for (const [written, right, line] of [...UNREADABLE, ...MISTAKES]) {
+  for (const [written, right, line] of MISTAKES) {
     const { code, stderr, stdout } = await publish(listingWith(written, right))
     t.deepEqual([code, stdout], [65, ''], written)
     t.true(stderr.includes(`l.yaml:${line}\n`), `${line}\n${stderr}`)

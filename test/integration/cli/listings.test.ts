@@ -2,6 +2,7 @@ import test from 'ava'
 import { parse as parseYaml } from 'yaml'
 import { API_CREDIT_EXAMPLES, VM_EXAMPLES } from '../../../demo/offers.ts'
 import { presentationRecord } from '../../../src/wire/presentation.ts'
+import { escrow } from '../../helpers/escrow.ts'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
 import { startFake, startGateway, startUnchecked } from '../../helpers/gateway.ts'
@@ -10,8 +11,6 @@ import { startRegistry } from '../../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, AS_ALICE, BOB, publish, unixNow } from '../../helpers/seller.ts'
 import { specBody } from '../../helpers/specs.ts'
-
-const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
 type Printed = {
   listing_id: string
@@ -110,41 +109,6 @@ urls = ["${one.url.replace('http:', 'HTTP:')}", "${two.url}", "${near.url}"]
   t.is(near.requests[0]?.headers.authorization, undefined)
   t.true(stderr.includes(`${near.url}/ is not sent to ${near.url}`))
   t.false(stderr.includes('key-near'))
-})
-
-test.serial('listings: a filter is sent to a Registry that declares it, else applied here', async (t) => {
-  const own = await startRegistry(t)
-  await publish(own.url, ALICE, { listing_id: 'own-h200', offer_resource: { gpu_model: 'H200' } })
-  await publish(own.url, ALICE, { listing_id: 'own-l4', offer_resource: { gpu_model: 'L4' } })
-  const lacking = await startFake(t, {
-    items: [
-      listingText({ listing_id: 'other-h200', offer_resource: { gpu_model: 'H200' } }),
-      listingText({ listing_id: 'other-t4', offer_resource: { gpu_model: 'T4' } }),
-    ],
-  })
-  const { code, stdout } = await runCli([
-    'listings',
-    '-r',
-    `${own.url},${lacking.url}`,
-    '-f',
-    'gpu_model=H200',
-  ])
-  t.is(code, 0)
-  t.deepEqual(ids(stdout).sort(), ['other-h200', 'own-h200'])
-  const requests = lacking.requests.filter(({ path }) => path === '/listings')
-  t.true(requests.length > 0)
-  t.true(requests.every(({ parameters }) => !parameters.has('gpu_model')))
-})
-
-test.serial('listings: an unknown filter or an invalid value is a usage error', async (t) => {
-  const own = await startRegistry(t)
-  const unknown = await runCli(['listings', '-r', own.url, '--filter', 'nonsense=1'])
-  t.deepEqual([unknown.code, unknown.stdout], [1, ''])
-  t.regex(unknown.stderr, /'nonsense'/)
-  const wrong = await runCli(['listings', '-r', own.url, '--filter', 'vcpu_count_min=many'])
-  t.deepEqual([wrong.code, wrong.stdout], [1, ''])
-  t.regex(wrong.stderr, /vcpu_count_min: expected integer/)
-  t.is((await runCli(['listings', '-r', own.url, '--filter', 'nonsense'])).code, 1)
 })
 
 test.serial('listings: limit and offset apply to the merge; --all reads every page', async (t) => {
@@ -409,14 +373,7 @@ test.serial(
       response.end(JSON.stringify(request.url === '/api/v1/system/status' ? shop : { status: 'open' }))
     })
     const { url } = await startRegistry(t)
-    const money = (token: string, value: string, per: string, chain_name = 'base') => [
-      {
-        chain_name,
-        escrow_address: '0xaa',
-        literal_fields: { token },
-        rates: [{ field: 'amount', per, value }],
-      },
-    ]
+    const money = (value: string, per: string) => [{ ...escrow(value, { per }), escrow_address: '0xaa' }]
     const offer_resource = {
       gpu_model: 'H200',
       gpu_count: 8,
@@ -424,11 +381,11 @@ test.serial(
       vcpu_count: 64,
       ram_gb: 512,
     }
-    const terms = { accepted_escrows: money(USDC, '16800000', 'hour'), max_duration_seconds: 604_800 }
+    const terms = { accepted_escrows: money('16800000', 'hour'), max_duration_seconds: 604_800 }
     const machine = { listing_id: 'vm', storefront_url: storefront, offer_resource, ...terms }
     await publish(url, ALICE, { ...machine, oracle_address: '0x2' })
     const credits = { service_name: 'weather', base_url: 'https://api.example/', resource_id: 'credits-1' }
-    const sold = { accepted_escrows: money(USDC, '2000000', 'token') }
+    const sold = { accepted_escrows: money('2000000', 'token') }
     await publish(url, BOB, {
       listing_id: 'api',
       storefront_url: storefront,

@@ -443,13 +443,9 @@ test.serial(
     const filterSpec = JSON.parse(renderFilterSpec(readFilterSpec('config/filter-spec.yaml')))
     const declares = await startFake(t, { filterSpec })
     const lacks = await startFake(t)
-    const upstream = (name: string, url: string) =>
-      `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = true\n`
     const rules = '[[curation.rules]]\nonly = { gpu_model = "H200", gpu = "H200" }\n'
-    const toml = `${upstream('one', declares.url)}${upstream('two', lacks.url)}${rules}`
-    const env = { ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml), STORE_URL: 'sqlite::memory:' }
-    const { stdout } = await runCli(['check'], { env })
-    const findings: { subject: string; finding: string }[] = JSON.parse(stdout)
+    const toml = upstreamToml(declares.url, '', 'one') + upstreamToml(lacks.url, '', 'two') + rules
+    const { findings } = await check(t, toml)
     const held = findings.flatMap(({ finding }) => /in memory.*/.exec(finding) ?? [])
     t.deepEqual(held, [
       'in memory, as far as its rules keep it: gpu_model is sent to it, gpu is applied here',

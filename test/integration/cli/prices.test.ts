@@ -1,27 +1,20 @@
 import { stripVTControlCharacters } from 'node:util'
 import test from 'ava'
 import { agentOver } from '../../helpers/agent.ts'
+import { escrow, USDC } from '../../helpers/escrow.ts'
 import { type FakeRegistry, listingText, startFakeRegistry } from '../../helpers/fake-registry.ts'
 import { startFake } from '../../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 
-const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const OTHER = '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0'
 const UUID = '7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01'
 
 /** 8 GPUs for `cents` each. */
-const machine = (cents: number, token = USDC, gpu_model = 'H200') => ({
+const machine = (cents: number, token = USDC, gpu_model = 'H200', chain = 'base') => ({
   offer_resource: { gpu_model, gpu_count: 8, region: 'Oslo, NO' },
-  accepted_escrows: [
-    {
-      chain_name: 'base',
-      escrow_address: OTHER,
-      literal_fields: { token },
-      rates: [{ field: 'amount', per: 'hour', value: String(8 * cents * 10_000) }],
-    },
-  ],
+  accepted_escrows: [escrow(String(8 * cents * 10_000), { token, chain })],
 })
 
 const MARKET = 60
@@ -76,14 +69,8 @@ test.serial('prices: the cheapest of everything come first, whatever the limit',
 })
 
 test.serial('prices: cheapest first is in one token on every chain, where none is named', async (t) => {
-  const on = (chain_name: string, token: string, listing_id: string, cents: number): string => {
-    const { accepted_escrows, ...terms } = machine(cents, token)
-    return listingText({
-      listing_id,
-      ...terms,
-      accepted_escrows: accepted_escrows.map((escrow) => ({ ...escrow, chain_name })),
-    })
-  }
+  const on = (chain: string, token: string, listing_id: string, cents: number): string =>
+    listingText({ listing_id, ...machine(cents, token, 'H200', chain) })
   const ethereum = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
   const sepolia = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
   const fake = await startFake(t, {

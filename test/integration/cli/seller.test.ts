@@ -139,19 +139,6 @@ test.serial('publish: exit 3 for some unreachable, 4 for all, 65 for bad data, 1
   )
 })
 
-test.serial('delete: a 404 is a success only after an attempt without an answer', async (t) => {
-  let requests = 0
-  const forgetful = await listen(t, (request, response) => {
-    if (++requests === 1) request.socket.destroy()
-    else response.writeHead(404, { 'content-type': 'application/json' }).end('{"detail":"Listing not found"}')
-  })
-  const lost = await runCli(['delete', 'x', '-r', forgetful], { env: AS_ALICE })
-  t.deepEqual([lost.code, requests, outcomes(lost.stdout)], [0, 2, ['x accepted']])
-  const unknown = await listen(t, (_request, response) => response.writeHead(404).end())
-  const first = await runCli(['delete', 'x', '-r', unknown], { env: AS_ALICE })
-  t.deepEqual([first.code, outcomes(first.stdout)], [1, ['x refused']])
-})
-
 test.serial('key file: one that others can read is refused; a key is never printed', async (t) => {
   const { url } = await startRegistry(t)
   const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')

@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import test from 'ava'
 import type { Publisher } from '../../../src/domain/publisher.ts'
 import { SEES_ALL } from '../../../src/domain/reader.ts'
@@ -245,48 +244,6 @@ test('response cache: an answer that is given again has the id of its own reques
   t.is(new Set(ids).size, 3)
   t.is(await idOf({ 'X-Request-Id': 'call-7.a_b' }), 'call-7.a_b')
   t.not(await idOf({ 'X-Request-Id': 'no <id>' }), 'no <id>')
-})
-
-test('response cache: same head as the first response, and Connection: close is respected', async (t) => {
-  const { url } = await startRegistry(t)
-  const { hostname, port } = new URL(url)
-  const ask = (id: string, more = '', version = '1.1') =>
-    `GET /listings HTTP/${version}\r\nHost: a\r\nX-Request-Id: ${id}\r\n${more}\r\n`
-  const exchange = async (requests: string) => {
-    const socket = connect(Number(port), hostname)
-    socket.write(requests)
-    let text = ''
-    for await (const chunk of socket.setEncoding('latin1')) text += chunk
-    return text.split(/(?=HTTP\/1\.1 200 OK)/).map((answer) => {
-      const [head = '', body] = answer.split('\r\n\r\n')
-      const lines = head
-        .split('\r\n')
-        .map((line) => line.replace(/^[\w-]+(?=: )/, (name) => name.toLowerCase()))
-      const own = /^(x-request-id|date|connection|keep-alive): /
-      const value = (name: string) =>
-        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
-      const shared = lines.filter((line) => !own.test(line)).sort()
-      return { shared, body, id: value('x-request-id'), date: value('date'), connection: value('connection') }
-    })
-  }
-  const ids = ['6', 'a', '65', 'Date', 'timeout', '-']
-  const answers = await exchange(ids.map((id) => ask(id)).join('') + ask('last', 'Connection: close\r\n'))
-  const [first] = answers
-  t.deepEqual(
-    answers.map(({ id }) => id),
-    [...ids, 'last'],
-  )
-  for (const { shared, body, date } of answers) {
-    t.deepEqual(shared, first?.shared)
-    t.is(body, first?.body)
-    t.true(Math.abs(Date.parse(date ?? '') - Date.parse(first?.date ?? '')) < 60_000)
-  }
-  t.deepEqual(
-    answers.map(({ connection }) => connection),
-    [...ids.map(() => 'keep-alive'), 'close'],
-  )
-  const [old] = await exchange(ask('old', '', '1.0'))
-  t.deepEqual([old?.shared, old?.id, old?.connection], [first?.shared, 'old', 'close'])
 })
 
 test('response cache: a request over its limit is counted once', async (t) => {

@@ -5,7 +5,6 @@ import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
-import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import {
   BIN,
@@ -16,6 +15,7 @@ import {
   TIME_LAPSE,
   temporaryFile,
 } from '../../helpers/run-cli.ts'
+import { startPublisher } from '../../helpers/scripted-publisher.ts'
 import { ALICE, AS_ALICE, AS_BOB } from '../../helpers/seller.ts'
 
 type Result = { registry: string; listing_id: string; outcome: string; status: number | null; error?: string }
@@ -32,23 +32,7 @@ const spawnPublish = (file: string, url: string): ChildProcessWithoutNullStreams
     env: { PATH: process.env.PATH, HOME: '/nonexistent', ...AS_ALICE },
   })
 
-/** Answers each listing as `answer` says; `null` never answers. */
-async function startPublisher(
-  t: ExecutionContext,
-  answer: (listingId: string) => [status: number, headers?: Record<string, string>] | null,
-): Promise<{ url: string; asked: string[] }> {
-  const asked: string[] = []
-  const url = await listen(t, async (request, response) => {
-    if (request.method === 'GET') return void response.writeHead(404).end() // no filter spec
-    const { listing_id } = JSON.parse((await text(request)) || '{}') as { listing_id: string }
-    asked.push(listing_id)
-    const reply = answer(listing_id)
-    if (reply === null) return
-    response.writeHead(reply[0], { 'content-type': 'application/json', ...reply[1] })
-    response.end(JSON.stringify(reply[0] < 300 ? { listing_id, status: 'open' } : { detail: 'scripted' }))
-  })
-  return { url, asked }
-}
+const idsOf = (requests: readonly { listing_id: string }[]) => requests.map((one) => one.listing_id)
 
 test.serial('outcomes: a success counts only with the receipt of a Registry', async (t) => {
   const login = '<html>login</html>'
@@ -127,25 +111,27 @@ test.serial('outcomes: a lost answer is unknown, a refused connection is no answ
 test.serial(
   'outcomes: after five failures in a row a Registry is skipped, the rest is counted',
   async (t) => {
-    const { url, asked } = await startPublisher(t, (id) => (id === 'l0' || id === 'l9' ? [201] : [500]))
+    const { url, requests } = await startPublisher(t, ({ listing_id: id }) =>
+      id === 'l0' || id === 'l9' ? [201] : [500],
+    )
     const { code, stdout, stderr } = await runProcess(['publish', listings(t, 100), '-r', url], {
       env: { ...AS_ALICE, ...TIME_LAPSE },
     })
     t.is(code, 3)
     const unsent = parse(stdout).filter(({ outcome }) => outcome === 'not_sent')
     t.true(unsent.length >= 85, String(unsent.length))
-    t.is(new Set(asked).size, 100 - unsent.length)
+    t.is(new Set(idsOf(requests)).size, 100 - unsent.length)
     const count = `${unsent.length} listings not sent: skipped after 5 failures in a row`
     t.true(stderr.includes(`[registry] ${url}: ${count}`), stderr)
   },
 )
 
 test.serial('outcomes: a Registry that does not answer is left after five requests', async (t) => {
-  const { url, asked } = await startPublisher(t, () => null)
+  const { url, requests } = await startPublisher(t, () => null)
   const args = ['publish', listings(t, 30), '-r', url, '--timeout', '0.2']
   const { code, stdout, stderr } = await runCli(args, { env: AS_ALICE })
   t.is(code, 4)
-  t.true(asked.length <= 8, String(asked.length))
+  t.true(requests.length <= 8, String(requests.length))
   t.regex(stderr, /2\d listings not sent: skipped after 5 requests in a row without an answer/)
   t.is(parse(stdout).length, 30)
 })
@@ -162,14 +148,14 @@ test.serial('outcomes: a 503 is one sentence of the Registry, and what to do', a
 })
 
 test.serial('outcomes: a wait for the rate limit is one line, and its interrupt says so', async (t) => {
-  const { url, asked } = await startPublisher(t, () => [429, { 'retry-after': '60' }])
+  const { url, requests } = await startPublisher(t, () => [429, { 'retry-after': '60' }])
   const child = spawnPublish(listings(t, 12), url)
   const stdout = text(child.stdout)
   let stderr = ''
   child.stderr.on('data', (chunk) => {
     stderr += chunk
   })
-  const isWaiting = () => asked.length === 4 && stderr.includes('waiting 60 s')
+  const isWaiting = () => requests.length === 4 && stderr.includes('waiting 60 s')
   await eventually('all connections are refused, and the wait is reported', isWaiting)
   child.kill('SIGINT')
   t.is(await exitCodeOf(child), 130)
@@ -185,7 +171,9 @@ test.serial('outcomes: a wait for the rate limit is one line, and its interrupt 
 })
 
 test.serial('outcomes: refused listings do not end the others', async (t) => {
-  const { url } = await startPublisher(t, (id) => (id === 'l19' ? [201] : [id < 'l5' ? 422 : 403]))
+  const { url } = await startPublisher(t, ({ listing_id: id }) =>
+    id === 'l19' ? [201] : [id < 'l5' ? 422 : 403],
+  )
   const { code, stdout } = await runCli(['publish', listings(t, 20), '-r', url], { env: AS_ALICE })
   t.is(code, 3)
   t.is(parse(stdout).at(-1)?.outcome, 'accepted')
@@ -193,32 +181,34 @@ test.serial('outcomes: refused listings do not end the others', async (t) => {
 
 test.serial('outcomes: results stream, SIGINT prints what is done, and --only-failed resumes', async (t) => {
   let isHanging = true
-  const { url, asked } = await startPublisher(t, (id) => (isHanging && id !== 'l0' ? null : [201]))
+  const { url, requests } = await startPublisher(t, ({ listing_id: id }) =>
+    isHanging && id !== 'l0' ? null : [201],
+  )
   const file = listings(t, 10)
   const lines = await linesUntil(t, 'SIGINT', spawnPublish(file, url))
   const outcomes = lines.map((line) => (JSON.parse(line) as Result).outcome)
   t.deepEqual([outcomes[0], lines.length], ['accepted', 10])
   t.true(outcomes.includes('unknown') && outcomes.includes('not_sent'))
   isHanging = false
-  asked.length = 0
+  requests.length = 0
   // The last line may be cut off where the process was killed.
   const results = temporaryFile(t, 'results.ndjson', `${lines.join('\n')}\n{"registry":"`)
   const resume = (failed: string) =>
     runCli(['publish', file, '-r', url, '--only-failed', failed], { env: AS_ALICE })
   const resumed = await resume(results)
   t.is(resumed.code, 0)
-  t.deepEqual(asked.splice(0).toSorted(), ['l1', 'l2', 'l3', 'l4', 'l5', 'l6', 'l7', 'l8', 'l9'])
+  t.deepEqual(idsOf(requests.splice(0)).toSorted(), ['l1', 'l2', 'l3', 'l4', 'l5', 'l6', 'l7', 'l8', 'l9'])
   t.is((await resume(temporaryFile(t, 'results.json', resumed.stdout))).code, 0)
-  t.deepEqual(asked.splice(0), ['l0'])
+  t.deepEqual(idsOf(requests.splice(0)), ['l0'])
   const closed = JSON.stringify({ registry: url, listing_id: 'l0', action: 'close', outcome: 'accepted' })
   const closing = temporaryFile(t, 'closed.json', `${resumed.stdout.slice(0, -3)},${closed}]`)
   t.is((await resume(closing)).code, 0)
-  t.deepEqual(asked, ['l0'], 'a listing that was closed since is published')
+  t.deepEqual(idsOf(requests), ['l0'], 'a listing that was closed since is published')
   t.is((await resume(file)).code, 65)
 })
 
 test.serial('outcomes: SIGTERM prints the results so far, too', async (t) => {
-  const { url } = await startPublisher(t, (id) => (id === 'l0' ? [201] : null))
+  const { url } = await startPublisher(t, ({ listing_id: id }) => (id === 'l0' ? [201] : null))
   t.is((await linesUntil(t, 'SIGTERM', spawnPublish(listings(t, 10), url))).length, 10)
 })
 
@@ -236,14 +226,14 @@ async function linesUntil(
 }
 
 test.serial('outcomes: writes go on after the reader of stdout or stderr has gone', async (t) => {
-  const { url, asked } = await startPublisher(t, () => [201])
+  const { url, requests } = await startPublisher(t, () => [201])
   const file = listings(t, 100)
   for (const closed of ['stdout', 'stderr'] as const) {
-    asked.length = 0
+    requests.length = 0
     const child = spawnPublish(file, url)
     child.stdout.resume()
     child[closed].destroy()
-    t.deepEqual([await exitCodeOf(child), new Set(asked).size], [0, 100], closed)
+    t.deepEqual([await exitCodeOf(child), new Set(idsOf(requests)).size], [0, 100], closed)
   }
 })
 
@@ -298,7 +288,7 @@ const withTerminal = hasTerminal ? test.serial : test.skip
 withTerminal(
   'outcomes: on a terminal each result is one line, and progress is not left behind',
   async (t) => {
-    const { url } = await startPublisher(t, (id) => (id === 'l1' ? [422] : [201]))
+    const { url } = await startPublisher(t, ({ listing_id: id }) => (id === 'l1' ? [422] : [201]))
     const { code, stdout } = await runInTerminal(['publish', listings(t, 3), '-r', url], { env: AS_ALICE })
     t.is(code, 3)
     t.is(stdout.split('l1  refused: HTTP 422: scripted').length, 2)

@@ -2,22 +2,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import test from 'ava'
+import { escrow } from '../../helpers/escrow.ts'
 import { listingText, startFakeRegistry } from '../../helpers/fake-registry.ts'
 import { BIN, runCli, temporaryFile } from '../../helpers/run-cli.ts'
-
-const TOKEN = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
-
-const escrowOf = (value: string) => ({
-  chain_name: 'base',
-  literal_fields: { token: TOKEN },
-  rates: [{ field: 'amount', per: 'hour', value }],
-})
 
 const machine = (id: string, gpus: number, region: string, value: string | null, day: number): string =>
   listingText({
     listing_id: id,
     offer_resource: { gpu_model: 'H100', gpu_count: gpus, region },
-    accepted_escrows: value === null ? [] : [escrowOf(value)],
+    accepted_escrows: value === null ? [] : [escrow(value)],
     created_at: `2026-11-${day}T00:00:00`,
   }).replace(`"gpu_count":${gpus}`, `"gpu_count":${gpus}.0`)
 

@@ -3,6 +3,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
 import { renderTable } from '../../../src/cli/output/table.ts'
+import { escrow } from '../../helpers/escrow.ts'
 import { deadUrl, listingText, startFakeRegistry } from '../../helpers/fake-registry.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
 import { startGateway } from '../../helpers/gateway.ts'
@@ -20,11 +21,7 @@ const listing = (listing_id: string, offer_resource: object, value: string, per 
     listing_id,
     offer_resource,
     accepted_escrows: [
-      {
-        chain_name: 'anvil',
-        literal_fields: { token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0' },
-        rates: [{ field: 'amount', per, value }],
-      },
+      escrow(value, { chain: 'anvil', token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0', per }),
     ],
   })
 

@@ -175,7 +175,7 @@ test('by price: very many hidden copies are passed', async (t) => {
 test('by price: hostile names of tokens neither fill a cursor nor take all groups', async (t) => {
   const offers = Array.from({ length: 100 }, (_, id) => ({
     ...offerAt(id, '1'),
-    rates: [{ chain: 'c'.repeat(128), token: `${id}`.padEnd(128, '"'), value: '1', per: 'p'.repeat(128) }],
+    rates: [{ chain: 'c'.repeat(128), token: `${id}`.padEnd(128, '"'), value: '1', per: 'p'.repeat(32) }],
   }))
   const sources = sourcesOf([{ offers: [...offers, offerAt(200, '1'), offerAt(201, '2')], priority: 1 }])
   const byPrice = { tokens: null, per: 'gpu' } as const

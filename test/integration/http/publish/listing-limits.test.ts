@@ -27,22 +27,6 @@ test('listing size: 64 KiB as served are accepted, one byte more is refused', as
   t.is(await served(), MAX_BYTES)
 })
 
-test('listing size: members published one by one count together', async (t) => {
-  const { publish, update, listing } = await openMarket(t)
-  const text = 'x'.repeat(40_000)
-  t.is((await publish({ listing_id: 'one', offer_resource: { text } })).status, 201)
-  t.is((await publish({ listing_id: 'one', demands: [text] }, FIXED_TIME - 1)).status, 422)
-  t.is((await publish({ listing_id: 'one', oracle_address: text }, FIXED_TIME - 2)).status, 422)
-  t.is((await update('one', { oracle_address: text })).status, 422)
-  t.is((await update('one', { status: 'closed' })).status, 200)
-  t.like(await listing('one'), {
-    offer_resource: { text },
-    demands: [],
-    oracle_address: null,
-    status: 'closed',
-  })
-})
-
 test('listing size: a storefront URL is refused if it makes a listing too large', async (t) => {
   const { publish, listing } = await openMarket(t)
   const large = { listing_id: 'large', offer_resource: { text: 'x'.repeat(64_000) } }

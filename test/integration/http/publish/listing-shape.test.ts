@@ -116,27 +116,6 @@ test('listing shape: an update without oracle may close a violating listing', as
   t.is((await strict.update('one', { status: 'closed' })).status, 200)
 })
 
-test('listing shape: concurrent requests are each checked against the current listing', async (t) => {
-  const { publish, remove, listing } = await openMarket(t, {
-    toml: '[registry]\nlisting_shape = "enforce"\n[limits]\npublish_per_minute = 0',
-  })
-  for (let n = 0; n < 10; n++) {
-    t.is((await publish({ ...GOOD, listing_id: `l${n}` }, FIXED_TIME + 2 * n)).status, 201)
-    const [removed, kept] = await Promise.all([
-      remove(`l${n}`),
-      publish({ listing_id: `l${n}`, demands: [] }, FIXED_TIME + 2 * n + 1),
-    ])
-    t.is(removed.status, 204)
-    t.true(kept.status === 422 || kept.status === 201)
-    t.is(await listing(`l${n}`), null)
-  }
-  t.is((await publish(GOOD, FIXED_TIME + 20)).status, 201)
-  const replies = await Promise.all(
-    Array.from({ length: 8 }, (_, n) => publish({ listing_id: 'one', demands: [{ n }] }, FIXED_TIME - n - 1)),
-  )
-  t.deepEqual([...new Set(replies.map(({ status }) => status))], [201])
-})
-
 const VALIDATE = '/api/v1/listings/validate-publish'
 const validate = (url: string, body: unknown) => postJson(`${url}${VALIDATE}`, JSON.stringify(body))
 

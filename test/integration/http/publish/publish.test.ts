@@ -186,14 +186,11 @@ const BAD_BODIES: [
   status: number,
   detail: RegExp,
 ][] = [
-  ['malformed JSON', '{"a":', {}, 422, /^JSON decode error/],
   ['JSON infinity', '{"a":Infinity}', {}, 422, /^JSON decode error/],
   ['nothing', '', {}, 422, /^Field required$/],
   ['null', 'null', {}, 422, /^Field required$/],
   ['an array', '[]', {}, 422, /valid dictionary/],
-  ['text', '{}', { 'Content-Type': 'text/plain' }, 422, /application\/json/],
   ['a form', 'a=1', { 'Content-Type': 'application/x-www-form-urlencoded' }, 422, /application\/json/],
-  ['33 levels', `${'['.repeat(33)}${']'.repeat(33)}`, {}, 422, /at most 32/],
   ['300 KiB', JSON.stringify({ a: 'x'.repeat(300 * 1024) }), {}, 413, /larger than 262144 bytes/],
   ['gzip', '{}', { 'Content-Encoding': 'gzip' }, 415, /"gzip" is not accepted/],
 ]

@@ -7,7 +7,7 @@ import type { Store } from '../../../../src/store/store.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { idOf, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../../helpers/follower.ts'
-import { startFake, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { FIXED_TIME, type Market, openMarket } from '../../../helpers/market.ts'
 import { countParsed } from '../../../helpers/parsed-texts.ts'
@@ -184,7 +184,6 @@ test('changes: a gateway follows its snapshots, and an anonymous reader learns n
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
-  await whenReady(gateway)
   const { bearer } = await mintKey(gateway.url)
   const [keyless, keyed] = [new Follower(gateway), new Follower(gateway, { headers: bearer })]
   await keyless.begin()
@@ -234,7 +233,6 @@ for (const [how, count, gone] of [
       { name: 'large', url: large.url, settings: `max_listings = 4\n${REFRESH}` },
       { name: 'small', url: small.url },
     ])
-    await whenReady(gateway)
     const follower = new Follower(gateway)
     await follower.begin()
     t.is(follower.map.size, 4)

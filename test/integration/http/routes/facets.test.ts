@@ -1,7 +1,7 @@
 import test from 'ava'
 import { escrow } from '../../../helpers/escrow.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
 
@@ -125,7 +125,6 @@ test('facets: a gateway counts each listing once over all sources, and what is h
     { name: 'mirror', url: mirror.url },
     { name: 'large', url: large.url, settings: 'max_listings = 3' },
   ])
-  await whenReady(gateway)
   const { total, facets, prices, complete, sources } = (
     await gateway.get('/facets?by=gpu,gpu_model,registry')
   ).json() as {

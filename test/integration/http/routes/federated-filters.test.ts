@@ -6,7 +6,7 @@ import { startFake, startGateway, startPatientGateway, type UpstreamEntry } from
 import { listen } from '../../../helpers/listen.ts'
 import { type RunningService, startRegistry } from '../../../helpers/registry.ts'
 import { temporaryFile } from '../../../helpers/run-cli.ts'
-import { ALICE, BOB, mintKey, postJson, publish } from '../../../helpers/seller.ts'
+import { ALICE, mintKey, postJson, publish } from '../../../helpers/seller.ts'
 import type { Answer } from '../../../helpers/sequence.ts'
 import { filterOf, specBody } from '../../../helpers/specs.ts'
 
@@ -163,33 +163,6 @@ test('filters: upstreams of another schema are skipped and reported, those of an
     ],
   )
   for (const { requests } of fakes.slice(2)) t.is(requests.length, 0)
-})
-
-test('chained gateways: names, publishers and filters are passed on', async (t) => {
-  const curated = await startFake(t, {
-    items: [inZone('curated-x', { zone: 'x' })],
-    filterSpec: specBody('c', [zone]),
-    publishers: [[1, BOB.address]],
-  })
-  const eu = await startPatientGateway(t, [{ name: 'curated', url: curated.url }], { more: 'id = "eu"' })
-  await publish(eu.url, ALICE, { listing_id: 'eu-x', offer_resource: { zone: 'x' } })
-  const believed = await startPatientGateway(t, [{ name: 'eu', url: eu.url, settings: 'kind = "gateway"' }])
-  const answer = await listings(believed, 'zone=x')
-  t.deepEqual(
-    Object.fromEntries(
-      answer.items.map(({ listing_id, _meta }) => [listing_id, [_meta.registry, _meta.publisher]]),
-    ),
-    {
-      'curated-x': ['eu/curated', BOB.address.toLowerCase()],
-      'eu-x': ['eu/local', ALICE.address.toLowerCase()],
-    },
-  )
-  const { filters } = (await believed.get('/filter-spec')).json() as Spec
-  t.deepEqual(filters.at(-1)?.registries, ['eu/curated'])
-
-  const doubted = await startPatientGateway(t, [{ name: 'eu', url: eu.url }])
-  const names = (await listings(doubted, 'zone=x')).items.map(({ _meta }) => _meta.registry)
-  t.deepEqual(new Set(names), new Set(['eu']))
 })
 
 /** An upstream that answers nothing until it is released. */

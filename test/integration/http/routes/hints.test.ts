@@ -1,6 +1,6 @@
 import test from 'ava'
 import { listingText } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { mintKey } from '../../../helpers/seller.ts'
 
@@ -97,7 +97,6 @@ test('hints: where nothing matches, near values of any filter are suggested, of 
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
-  await whenReady(gateway)
   const { bearer } = await mintKey(gateway.url)
   const suggested = async (query: string, headers = {}) =>
     ((await gateway.get(`/listings?${query}`, headers)).json() as Answer).suggestions

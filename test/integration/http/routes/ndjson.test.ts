@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import { block } from '../../../helpers/blocks.ts'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
 
@@ -134,7 +134,6 @@ test('NDJSON: an ETag where all sources are in memory, and 304 until one of them
   const items = [listingText({ listing_id: 'one' })]
   const fake = await startFake(t, { items })
   const held = await startGateway(t, [{ name: 'a', url: fake.url }])
-  await whenReady(held)
   const first = await held.get('/listings', NDJSON)
   const tag = first.headers.get('etag')!
   t.regex(tag, /^W\/"/)

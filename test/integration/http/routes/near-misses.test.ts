@@ -1,7 +1,7 @@
 import test from 'ava'
 import { escrow } from '../../../helpers/escrow.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 
 const listing = (listing_id: string, value: string, offer_resource: object): string =>
@@ -24,7 +24,6 @@ const ITEMS = [
 test('near misses: in place of an empty page, the closest listings, each of which differs in one thing', async (t) => {
   const fake = await startFake(t, { items: ITEMS })
   const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
-  await whenReady(gateway)
   const read = async (query: string) => (await gateway.get(`/listings?${query}`)).json() as Answer
   const missesOf = async (query: string) =>
     (await read(query)).near_misses?.map(({ differs, listing }) => [listing.listing_id, differs])

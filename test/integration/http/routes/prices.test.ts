@@ -1,30 +1,30 @@
 import test, { type ExecutionContext } from 'ava'
 import { agentAt } from '../../../helpers/agent.ts'
-import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { escrow, USDC } from '../../../helpers/escrow.ts'
+import { listingText } from '../../../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { type RunningService, startRegistry } from '../../../helpers/registry.ts'
 import { runCli } from '../../../helpers/run-cli.ts'
 import { mintKey } from '../../../helpers/seller.ts'
 
-const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
-
 const ETHEREUM_USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
+const SEPOLIA_USDC = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+const UNKNOWN = `0x${'c'.repeat(40)}`
 
-function terms(value: unknown, gpu_count: unknown = 1, token = USDC) {
-  const rates = [{ field: 'amount', per: 'hour', value }]
-  return {
-    offer_resource: { gpu_model: 'H200', gpu_count },
-    accepted_escrows: [{ chain_name: 'base', literal_fields: { token, symbol: 'FREE' }, rates }],
-  }
-}
+const offer = (gpu_count: unknown, ...accepted_escrows: object[]) => ({
+  offer_resource: { gpu_model: 'H200', gpu_count },
+  accepted_escrows,
+})
+const terms = (value: unknown, gpu_count: unknown = 1, token = USDC) =>
+  offer(gpu_count, escrow(value, { token }))
 
 /** Two dear, one cheap per GPU, one in another token, and two that are no prices. */
 const OFFERS = {
   dear: terms('3000000'),
   dearest: terms('9000000'),
   eight: terms('16800000', 8),
-  other: terms('1', 1, `0x${'c'.repeat(40)}`),
+  other: terms('1', 1, UNKNOWN),
   absurd: terms(`${10n ** 78n}`),
   none: terms('1', 0),
 }
@@ -53,14 +53,21 @@ async function rowsOf({ get }: RunningService, query: string): Promise<Row[]> {
 
 const idsOf = (rows: readonly Row[]): string[] => rows.map(({ listing_id }) => listing_id)
 
-async function openBoth(t: Parameters<typeof openMarket>[0]) {
+/** A gateway over a Registry with these listings, by their ids. */
+async function openGateway(
+  t: ExecutionContext,
+  offers: Record<string, object>,
+  options?: Parameters<typeof startGateway>[2],
+) {
+  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
+  const { url } = await startFake(t, { items: items.sort() })
+  return startGateway(t, [{ name: 'a', url }], options)
+}
+
+async function openBoth(t: ExecutionContext, offers: Record<string, object> = OFFERS) {
   const market = await openMarket(t)
-  for (const [listing_id, offer] of Object.entries(OFFERS)) await market.publish({ listing_id, ...offer })
-  const items = Object.entries(OFFERS)
-    .map(([listing_id, offer]) => listingText({ listing_id, ...offer }))
-    .sort()
-  const fake = await startFake(t, { items })
-  return { market, gateway: await startGateway(t, [{ name: 'a', url: fake.url }]) }
+  for (const [listing_id, one] of Object.entries(offers)) await market.publish({ listing_id, ...one })
+  return { market, gateway: await openGateway(t, offers) }
 }
 
 test('prices: a gateway and a plain Registry order by price and apply a ceiling', async (t) => {
@@ -84,7 +91,7 @@ test('prices: a gateway and a plain Registry order by price and apply a ceiling'
     t.like(byPrice[3]?._meta?.price, { gpus: null, price_per: 'offer', amount: '0.000001' })
     const uncompared = Object.fromEntries(byPrice.slice(4).map((row) => [row.listing_id, row._meta?.price]))
     t.is(uncompared.absurd, undefined)
-    t.like(uncompared.other, { token: `0x${'c'.repeat(40)}`, amount: '1' })
+    t.like(uncompared.other, { token: UNKNOWN, amount: '1' })
     t.is(uncompared.other?.symbol, undefined)
     t.deepEqual(idsOf(await rowsOf(service, 'sort=price&price_token=base:usdc&offset=1&limit=2')), [
       'dear',
@@ -119,37 +126,21 @@ test('prices: a gateway and a plain Registry order by price and apply a ceiling'
 })
 
 test('prices: a gateway prices every listing of pages, streams and look-ups, in the currency that leads', async (t) => {
-  const [FREE, TEST, UNKNOWN] = [
-    '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-    'base_sepolia',
-    `0x${'c'.repeat(40)}`,
-  ]
-  const escrow = (value: string, { token = USDC, chain = 'base', per = 'hour' } = {}) => ({
-    chain_name: chain,
-    literal_fields: { token },
-    rates: [{ field: 'amount', per, value }],
-  })
-  const offer = (...accepted_escrows: object[]) => ({
-    offer_resource: { gpu_model: 'H200', gpu_count: 2 },
-    accepted_escrows,
-  })
+  const play = escrow('1', { token: SEPOLIA_USDC, chain: 'base_sepolia' })
+  const unknown = escrow('1', { token: UNKNOWN })
   const offers = {
-    lowest: offer(escrow('7000000'), escrow('5000000', { chain: 'ethereum', token: ETHEREUM_USDC })),
-    hours: offer(escrow('1', { per: 'request' }), escrow('4000000')),
-    worth: offer(
-      escrow('1', { token: UNKNOWN }),
-      escrow('1', { token: FREE, chain: TEST }),
-      escrow('4000000'),
-    ),
-    known: offer(escrow('1', { token: UNKNOWN }), escrow('2000000', { token: FREE, chain: TEST })),
-    first: offer(escrow('9', { token: UNKNOWN }), escrow('1', { token: `0x${'d'.repeat(40)}` })),
-    none: offer(),
+    lowest: offer(2, escrow('7000000'), escrow('5000000', { chain: 'ethereum', token: ETHEREUM_USDC })),
+    hours: offer(2, escrow('1', { per: 'request' }), escrow('4000000')),
+    worth: offer(2, unknown, play, escrow('4000000')),
+    known: offer(2, unknown, escrow('2000000', { token: SEPOLIA_USDC, chain: 'base_sepolia' })),
+    first: offer(2, escrow('9', { token: UNKNOWN }), escrow('1', { token: `0x${'d'.repeat(40)}` })),
+    none: offer(2),
   }
   const expected = {
     lowest: ['2.5', 'USDC', 'ethereum'],
     hours: ['2', 'USDC', 'base'],
     worth: ['2', 'USDC', 'base'],
-    known: ['1', 'USDC', TEST],
+    known: ['1', 'USDC', 'base_sepolia'],
     first: ['5', UNKNOWN, 'base'],
     none: null,
   }
@@ -160,22 +151,10 @@ test('prices: a gateway prices every listing of pages, streams and look-ups, in 
         return [listing_id, price ? [price.amount, price.symbol ?? price.token, price.chain] : null]
       }),
     )
-  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
-  const fake = await startFake(t, { items: items.sort() })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
-  await whenReady(gateway)
+  const gateway = await openGateway(t, offers)
   t.deepEqual(shownOf(await rowsOf(gateway, '')), expected)
   const { text } = await gateway.get('/listings', { accept: 'application/x-ndjson' })
-  t.deepEqual(
-    shownOf(
-      text
-        .trim()
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => JSON.parse(line)),
-    ),
-    expected,
-  )
+  t.deepEqual(shownOf(linesOf(text)), expected)
   const { listing } = (await gateway.get('/listings/lowest')).json() as { listing: Row }
   t.deepEqual(shownOf([listing]), { lowest: expected.lowest })
   const perOffer = await rowsOf(gateway, 'sort=price&price_token=USDC&price_per=offer')
@@ -198,12 +177,9 @@ test('prices: an outlier is of a model in any spelling, in its own symbol, and o
     ['bait', sold('bait', terms('20000'))],
     ['least', sold('least', terms('20001'))],
     ['other', { ...terms('1'), offer_resource: { gpu_model: 'T4', gpu_count: 1 } }],
-    ['token', terms('1', 1, `0x${'c'.repeat(40)}`)],
+    ['token', terms('1', 1, UNKNOWN)],
   ])
-  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
-  const fake = await startFake(t, { items: items.sort() })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
-  await whenReady(gateway)
+  const gateway = await openGateway(t, offers)
   const markedIn = (rows: readonly Row[]) =>
     rows.flatMap(({ listing_id, _meta }) => (_meta?.price?.outlier === true ? listing_id : []))
   t.deepEqual(markedIn(await rowsOf(gateway, '')), ['bait'])
@@ -228,32 +204,16 @@ test('prices: with the offers of the leading price, what is not counted is all t
   const offers = {
     dear: terms('3000000'),
     eight: terms('16800000', 8),
-    both: {
-      ...terms('2000000'),
-      accepted_escrows: [
-        ...terms('2000000').accepted_escrows,
-        {
-          chain_name: 'base',
-          literal_fields: { token: `0x${'c'.repeat(40)}` },
-          rates: { per: 'hour', value: '1' },
-        },
-      ],
-    },
-    strange: terms('1', 1, `0x${'c'.repeat(40)}`),
-    test: { ...terms('2000000', 1, '0x036cbd53842c5426634e7929541ec2318f3dcf7e') },
-    whole: { ...terms('3000000'), offer_resource: { gpu_model: 'H200' } },
+    both: offer(1, escrow('2000000'), escrow('1', { token: UNKNOWN })),
+    strange: terms('1', 1, UNKNOWN),
+    test: offer(1, escrow('2000000', { token: SEPOLIA_USDC, chain: 'base_sepolia' })),
+    whole: offer(undefined, escrow('3000000')),
     unreadable: terms('2.10'),
     absurd: terms('-1'),
-    none: { offer_resource: { gpu_model: 'H200', gpu_count: 1 }, accepted_escrows: [] },
-    credits: {
-      ...terms('5'),
-      accepted_escrows: [{ ...terms('5').accepted_escrows[0]!, rates: { per: 'token', value: '5' } }],
-    },
+    none: offer(1),
+    credits: offer(1, escrow('5', { per: 'token' })),
   }
-  offers.test.accepted_escrows[0]!.chain_name = 'base_sepolia'
-  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
-  const fake = await startFake(t, { items: items.sort() })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const gateway = await openGateway(t, offers)
   const expected = { other: 2, testnet: 1, whole: 1, unreadable: 2, none: 1 }
   const answer = (await gateway.get('/facets')).json() as Facets & { total: number; not_counted: object }
   t.deepEqual(answer.not_counted, expected)
@@ -304,7 +264,6 @@ test('prices: what makes an outlier is counted over all that a reader may see', 
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
-  await whenReady(gateway)
   const isMarked = async (headers: Record<string, string>) =>
     ((await gateway.get('/listings/bait-0', headers)).json() as { listing: Row }).listing._meta?.price
       ?.outlier === true
@@ -334,21 +293,12 @@ test('prices: an outlier is marked where a source is held in part, in any view a
 })
 
 test('prices: under a ceiling, a listing counts with a price that is within it', async (t) => {
-  const rate = (value: string, per: string) => ({ field: 'amount', per, value })
-  const offer = (...rates: object[]) => ({
-    offer_resource: { gpu_model: 'H200', gpu_count: 1 },
-    accepted_escrows: [{ chain_name: 'base', literal_fields: { token: USDC }, rates }],
+  const perRequest = (value: string) => escrow(value, { per: 'request' })
+  const { market, gateway } = await openBoth(t, {
+    dear: offer(1, escrow('5000000'), perRequest('10000')),
+    cheap: offer(1, escrow('2000000'), perRequest('3000000')),
+    tooDear: offer(1, escrow('5000000')),
   })
-  const offers = {
-    dear: offer(rate('5000000', 'hour'), rate('10000', 'request')),
-    cheap: offer(rate('2000000', 'hour'), rate('3000000', 'request')),
-    tooDear: offer(rate('5000000', 'hour')),
-  }
-  const market = await openMarket(t)
-  for (const [listing_id, one] of Object.entries(offers)) await market.publish({ listing_id, ...one })
-  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
-  const fake = await startFake(t, { items: items.sort() })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
   for (const service of [market, gateway])
     for (const order of ['sort=price&', '']) {
       const rows = await rowsOf(service, `${order}price_token=USDC&price_max=2.10`)
@@ -383,45 +333,29 @@ test('prices: a parameter that is wrong or would have no effect is 400 with what
       t.is(status, 400, query)
       t.regex(String(json().detail), detail)
     }
-  for (const { get } of [market, gateway])
+  for (const service of [market, gateway])
     for (const more of ['', '&testnet=true']) {
-      const [meant, named] = [`price_max=100${more}`, `price_max=100&price_token=USDC${more}`]
-      const idsOf = async (query: string): Promise<string[]> => {
-        const { items } = (await get(`/listings?${query}`)).json() as { items: { listing_id: string }[] }
-        return items.map(({ listing_id }) => listing_id)
-      }
-      const found = await idsOf(named)
+      const found = idsOf(await rowsOf(service, `price_max=100&price_token=USDC${more}`))
       t.true(found.length > 0)
-      t.deepEqual(await idsOf(meant), found, 'a ceiling without a token is in the first one of the table')
+      const meant = idsOf(await rowsOf(service, `price_max=100${more}`))
+      t.deepEqual(meant, found, 'a ceiling without a token is in the first one of the table')
     }
 })
 
 test('prices: a cursor is bound to the order, the tokens and the ceiling', async (t) => {
   const { gateway } = await openBoth(t)
-  const query = 'sort=price&price_token=USDC&price_max=100&limit=1'
-  const cursor = String((await gateway.get(`/listings?${query}`)).json().next_cursor)
-  t.deepEqual(idsOf(await rowsOf(gateway, `${query}&cursor=${cursor}`)), ['dear'])
-  t.deepEqual(idsOf(await rowsOf(gateway, `${query.replace('limit=1', 'limit=9')}&cursor=${cursor}`)), [
-    'dear',
-    'dearest',
-  ])
-  for (const other of [
-    'sort=price',
-    'sort=newest',
-    `${query}&price_per=offer`,
-    query.replace('=100', '=99'),
-  ]) {
-    const { status, json } = await gateway.get(`/listings?${other}&cursor=${cursor}`)
-    t.deepEqual([status, /cursor/.test(String(json().detail))], [400, true], other)
-  }
-  for (const [asked, other] of [
-    ['sort=price&price_token=USDC&limit=1', 'limit=1'],
-    ['sort=price&price_token=USDC&limit=1', 'sort=price&limit=1'],
+  const bound = 'sort=price&price_token=USDC&price_max=100&limit=1'
+  for (const [asked, ...others] of [
+    [bound, 'sort=price', 'sort=newest', `${bound}&price_per=offer`, bound.replace('=100', '=99')],
+    ['sort=price&price_token=USDC&limit=1', 'limit=1', 'sort=price&limit=1'],
     ['price_max=100&price_token=USDC&limit=1', 'price_max=99&price_token=USDC&limit=1'],
-  ]) {
-    const { next_cursor } = (await gateway.get(`/listings?${asked}`)).json()
-    t.is((await gateway.get(`/listings?${asked}&cursor=${next_cursor}`)).status, 200, asked)
-    t.is((await gateway.get(`/listings?${other}&cursor=${next_cursor}`)).status, 400, other)
+  ] as const) {
+    const cursor = `&cursor=${(await gateway.get(`/listings?${asked}`)).json().next_cursor}`
+    t.is((await rowsOf(gateway, asked + cursor)).length, 1, asked)
+    for (const other of others) {
+      const { status, json } = await gateway.get(`/listings?${other}${cursor}`)
+      t.deepEqual([status, /cursor/.test(String(json().detail))], [400, true], other)
+    }
   }
 })
 
@@ -436,98 +370,41 @@ test('tokens: those of the gateway file are served, behind the read gate', async
   t.is((await gated.get('/tokens')).status, 401)
 })
 
-/** Listings of one seller each at 1 USDC an hour, and more of one seller, almost for nothing per made-up units. */
-async function openJunkMarket(t: ExecutionContext, units: readonly string[]) {
-  const rate = (per: string, value: string) => ({ field: 'amount', per, value })
-  const accepted = (rates: object[]) => [{ chain_name: 'base', literal_fields: { token: USDC }, rates }]
-  const good = await startFake(t, {
-    items: Array.from({ length: 60 }, (_, n) =>
-      listingText({
-        listing_id: `good-${String(n).padStart(2, '0')}`,
-        storefront_url: `https://seller-${n}.example/`,
-        accepted_escrows: accepted([rate('hour', '1000000')]),
-      }),
-    ),
-  })
-  const junk = accepted(units.map((unit) => rate(unit, '1')))
-  const bad = await startFake(t, { items: listingTexts('bad', 61, { accepted_escrows: junk }) })
-  return startPatientGateway(t, [
-    { name: 'good', url: good.url },
-    { name: 'bad', url: bad.url, settings: 'priority = 99' },
-  ])
-}
-
-const JUNK_UNITS: Record<string, readonly string[]> = {
-  'as many words as there may be groups': Array.from({ length: 32 }, (_, n) => `unit-${n}`),
-  'long texts': Array.from({ length: 6 }, (_, n) => `${n}`.padEnd(128, 'x')),
-  'words and long texts': [
-    '!',
-    'two words',
-    ...Array.from({ length: 30 }, (_, n) => `${n}${'é'.repeat(100)}`),
-  ],
-}
-
-for (const [what, units] of Object.entries(JUNK_UNITS))
-  test(`prices: made-up units displace no price by the hour: ${what}`, async (t) => {
-    const gateway = await openJunkMarket(t, units)
-    for (const query of ['sort=price&price_token=USDC', 'sort=price']) {
-      const rows = await rowsOf(gateway, `${query}&limit=200`)
-      t.is(rows.length, 121)
-      const byHour = rows.slice(0, 60)
-      t.true(
-        byHour.every(({ listing_id }) => listing_id.startsWith('good')),
-        query,
-      )
-      t.deepEqual(new Set(byHour.map(({ _meta }) => _meta?.price?.amount)), new Set(['1']), query)
-    }
-    const { prices } = (await gateway.get('/facets')).json() as { prices: Record<string, unknown>[] }
-    t.like(
-      prices.find(({ unit }) => unit === 'hour'),
-      { symbol: 'USDC', offers: 60, least: '1' },
-    )
-    t.true(prices.length <= 32)
-  })
-
 test('prices: a price per a unit that is no word counts as none in an order, and for a ceiling as before', async (t) => {
-  const gateway = await openJunkMarket(t, ['two words'])
-  const rows = await rowsOf(gateway, 'sort=price&price_token=USDC&limit=200')
-  const bad = rows.filter(({ listing_id }) => listing_id.startsWith('bad'))
-  t.is(bad.length, 61)
-  t.deepEqual(bad, rows.slice(-61))
-  t.true(bad.every(({ _meta }) => _meta?.price?.unit === 'two words'))
-  t.is((await rowsOf(gateway, 'price_token=USDC&price_max=0.5&limit=200')).length, 61)
+  const offers = { good: terms('1000000'), bad: offer(1, escrow('1', { per: 'two words' })) }
+  const gateway = await openGateway(t, offers)
+  const rows = await rowsOf(gateway, 'sort=price&price_token=USDC')
+  t.deepEqual(idsOf(rows), ['good', 'bad'])
+  t.is(rows[1]?._meta?.price?.unit, 'two words')
+  t.deepEqual(idsOf(await rowsOf(gateway, 'price_token=USDC&price_max=0.5')), ['bad'])
+  const { prices } = (await gateway.get('/facets')).json() as { prices: object[] }
+  t.is(prices.length, 1)
 })
 
 test('prices: tokens of test networks count as their symbol only where a reader asks, and are marked', async (t) => {
-  const accepted = (chain_name: string, token: string, value: string) => [
-    { chain_name, literal_fields: { token }, rates: [{ field: 'amount', per: 'hour', value }] },
-  ]
-  const SEPOLIA = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
-  const fake = await startFake(t, {
-    items: [
-      listingText({ listing_id: 'money', accepted_escrows: accepted('base', USDC, '2000000') }),
-      listingText({ listing_id: 'play', accepted_escrows: accepted('base_sepolia', SEPOLIA, '1') }),
-    ],
+  const gateway = await openGateway(t, {
+    money: terms('2000000'),
+    play: offer(1, escrow('1', { token: SEPOLIA_USDC, chain: 'base_sepolia' })),
   })
-  const { get } = await startPatientGateway(t, [{ name: 'up', url: fake.url }])
-  type Priced = { detail?: string; items: { listing_id: string; _meta: { price?: { testnet?: true } } }[] }
-  const read = async (query: string) => (await get(`/listings?${query}`)).json() as Priced
-  const idsOf = ({ items }: Priced) => items.map(({ listing_id }) => listing_id)
+  const read = (query: string) => rowsOf(gateway, query)
   t.deepEqual(idsOf(await read('sort=price&price_token=USDC')), ['money', 'play'])
-  t.is((await read('sort=price&price_token=USDC')).items[1]?._meta.price?.testnet, true)
+  t.is((await read('sort=price&price_token=USDC'))[1]?._meta?.price?.testnet, true)
   t.deepEqual(idsOf(await read('price_max=3&price_token=USDC')), ['money'])
   const both = await read('price_max=3&price_token=USDC&testnet=true&sort=price')
   t.deepEqual(idsOf(both), ['play', 'money'])
-  t.is(both.items[0]?._meta.price?.testnet, true)
+  t.is(both[0]?._meta?.price?.testnet, true)
   t.deepEqual(idsOf(await read('price_max=3&price_token=base_sepolia:USDC')), ['play'])
 
-  const token = `chain = "base_sepolia"\naddress = "${SEPOLIA}"\nsymbol = "USDC"\ndecimals = 6\ntestnet = true`
+  const token = `chain = "base_sepolia"\naddress = "${SEPOLIA_USDC}"\nsymbol = "USDC"\ndecimals = 6\ntestnet = true`
   const onlyPlay = await startRegistry(t, { toml: `[[tokens]]\n${token}\n` })
   const agent = await agentAt(t, onlyPlay.url)
   const cheapest = await agent.read('search_listings', { filters: { gpu: 'H200' } })
   t.false(cheapest.isError, cheapest.text)
-  t.regex((await read('testnet=true')).detail ?? '', /testnet: has no effect without price_token/)
-  const { prices } = (await get('/facets')).json() as {
+  t.regex(
+    String((await gateway.get('/listings?testnet=true')).json().detail),
+    /testnet: has no effect without price_token/,
+  )
+  const { prices } = (await gateway.get('/facets')).json() as {
     prices: { symbol: string; testnet?: true; offers: number }[]
   }
   t.deepEqual(
@@ -540,7 +417,7 @@ test('prices: tokens of test networks count as their symbol only where a reader 
 })
 
 test('prices: per GB of GPU memory and per TFLOP, by the tables of models', async (t) => {
-  const offers = {
+  const models = {
     h100: { gpu_model: 'NVIDIA H100 SXM5 80GB', gpu_count: 8 },
     l40s: { gpu_model: 'L40S', gpu_count: 1 },
     open: { gpu_model: 'A100', gpu_count: 1 },
@@ -553,36 +430,31 @@ test('prices: per GB of GPU memory and per TFLOP, by the tables of models', asyn
       ]),
     ),
   }
-  const items = Object.entries(offers).map(([listing_id, offer_resource], n) =>
-    listingText({ listing_id, ...terms(n === 0 ? '16000000' : '960000'), offer_resource }),
+  const offers = Object.fromEntries(
+    Object.entries(models).map(([id, offer_resource]) => {
+      return [id, { ...terms(id === 'h100' ? '16000000' : '960000'), offer_resource }]
+    }),
   )
-  const fake = await startFake(t, { items: items.sort() })
-  const market = await openMarket(t)
-  for (const item of items) await market.publish(JSON.parse(item))
-  const sources = [{ name: 'held', url: fake.url, settings: 'refresh_seconds = 600' }]
-  for (const service of [market, await startGateway(t, sources)]) {
-    for (const source of service === market ? [''] : ['&sources=held']) {
-      const pricesBy = async (query: string): Promise<unknown> =>
-        (await rowsOf(service, `price_token=USDC&${query}${source}`)).map(({ listing_id, _meta }) => [
-          listing_id,
-          _meta?.price?.amount,
-        ])
-      const perGb = [
-        ['l40s', '0.02'],
-        ['open', '0.024'],
-        ['h100', '0.025'],
-      ]
-      t.deepEqual(((await pricesBy('sort=price&price_per=gb')) as unknown[]).slice(0, 3), perGb)
-      t.deepEqual(await pricesBy('price_max=0.021&price_per=gb'), [['l40s', '0.02']])
-      t.deepEqual(((await pricesBy('sort=price&price_per=tflop')) as unknown[]).slice(0, 3), [
-        ['h100', '0.002023'],
-        ['l40s', '0.002652'],
-        ['open', '0.003077'],
+  for (const service of Object.values(await openBoth(t, offers))) {
+    const pricesBy = async (query: string) =>
+      (await rowsOf(service, `price_token=USDC&${query}`)).map(({ listing_id, _meta }) => [
+        listing_id,
+        _meta?.price?.amount,
       ])
-      const facets = (await service.get(`/facets?price_per=gb${source}`)).json()
-      t.like((facets.prices as unknown[])[0], { price_per: 'gb', offers: 3, least: '0.02', most: '0.025' })
-      t.is((facets.prices as unknown[]).length, 1)
-    }
+    t.deepEqual((await pricesBy('sort=price&price_per=gb')).slice(0, 3), [
+      ['l40s', '0.02'],
+      ['open', '0.024'],
+      ['h100', '0.025'],
+    ])
+    t.deepEqual(await pricesBy('price_max=0.021&price_per=gb'), [['l40s', '0.02']])
+    t.deepEqual((await pricesBy('sort=price&price_per=tflop')).slice(0, 3), [
+      ['h100', '0.002023'],
+      ['l40s', '0.002652'],
+      ['open', '0.003077'],
+    ])
+    const { prices } = (await service.get('/facets?price_per=gb')).json() as { prices: object[] }
+    t.is(prices.length, 1)
+    t.like(prices[0], { price_per: 'gb', offers: 3, least: '0.02', most: '0.025' })
   }
 })
 
@@ -595,28 +467,16 @@ test('prices: a token with other decimals on another chain compares as money', a
     ([chain, address, decimals]) =>
       `[[tokens]]\nchain = "${chain}"\naddress = "${address}"\nsymbol = "USDC"\ndecimals = ${decimals}\n`,
   )
-  const escrow = (chain_name: string, token: string, value: string) => ({
-    chain_name,
-    literal_fields: { token },
-    rates: [{ field: 'amount', per: 'hour', value }],
-  })
-  const offer = (...accepted_escrows: object[]) => ({
-    offer_resource: { gpu_model: 'H200', gpu_count: 3 },
-    accepted_escrows,
-  })
-  const [base2, bsc1] = [escrow('base', USDC, '6000000'), escrow('bsc', BSC, '3000000000000000000')]
+  const onBsc = (value: string) => escrow(value, { chain: 'bsc', token: BSC })
+  const base2 = escrow('6000000')
   const offers = {
-    two: offer(base2),
-    one: offer(bsc1),
-    both: offer(escrow('bsc', BSC, '6300000000000000000'), base2),
-    three: offer(escrow('base', USDC, '9000000')),
-    third: offer(escrow('bsc', BSC, '1000000000000000000')),
+    two: offer(3, base2),
+    one: offer(3, onBsc('3000000000000000000')),
+    both: offer(3, onBsc('6300000000000000000'), base2),
+    three: offer(3, escrow('9000000')),
+    third: offer(3, onBsc('1000000000000000000')),
   }
-  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
-  const fake = await startFake(t, { items: items.sort() })
-  const upstream = { name: 'a', url: fake.url }
-  const gateway = await startGateway(t, [upstream], { more: rows.join('') })
-  await whenReady(gateway)
+  const gateway = await openGateway(t, offers, { more: rows.join('') })
   const amounts = (all: readonly Row[]) =>
     all.map(({ listing_id, _meta }) => [listing_id, _meta?.price?.chain, _meta?.price?.amount])
   const expected = [

@@ -6,7 +6,7 @@ import { EXPIRED, TRUSTED, trustOurAuthority, UNTRUSTED } from '../../../helpers
 import { eventually } from '../../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
 import { freePort } from '../../../helpers/free-port.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, mintKey, postJson, publish } from '../../../helpers/seller.ts'
@@ -143,7 +143,6 @@ test('sources: the operator sees in words why an upstream fails, and when its ce
   const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
   const gateway = await startGateway(t, upstreams, { environment: { ...environment, A_KEY: key }, log })
   await gateway.get('/listings')
-  await whenReady(gateway)
   const { sources } = (await gateway.get('/admin/sources', ADMIN)).json() as { sources: SourceDetailsJson[] }
   const details = Object.fromEntries(
     sources.map(({ registry, last_error }) => [registry, last_error?.detail]),
