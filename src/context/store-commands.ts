@@ -33,7 +33,7 @@ export async function checkStore(url: string): Promise<StoreCheck> {
   }
 }
 
-/** A load visits keys first, and ends with the first listings. */
+/** A load visits keys before listings, and ends with the first ones. */
 async function readKeys(store: Pick<Store, 'load'>): Promise<ApiKey[]> {
   const keys: ApiKey[] = []
   const hasListings = new Error('the keys are read')
