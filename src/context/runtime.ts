@@ -13,7 +13,6 @@ import type { Reload } from '../http/routes/replicas.ts'
 import type { SourceList } from '../http/routes/sources.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import { activeBlocks, Blocks, subjectsOf } from '../registry/blocks.ts'
-import { changedSince } from '../registry/changed-since.ts'
 import { Replica } from '../registry/replica.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import { createLocal, type GatewayOptions, openGateway } from './gateway.ts'
@@ -67,7 +66,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const local = createLocal({ config, spec, replica }, clock)
     const parts = { spec, replica, local, upstreams }
     const { all, gateway, signedGateway, markets } = await openGateways(options, parts)
-    const registry = local === null ? null : followedRegistry(scope.store, replica, config.registry.name)
+    const registry = local === null ? null : followedRegistry(replica, config.registry.name)
     const closeMarkets = () => {
       for (const market of markets) market.close()
     }
@@ -203,11 +202,11 @@ const NO_UPSTREAMS: Upstreams = {
   close: async () => {},
 }
 
-function followedRegistry(store: ProcessScope['store'], replica: Replica, name: string): FollowedRegistry {
+function followedRegistry(replica: Replica, name: string): FollowedRegistry {
   return {
     name,
     position: () => replica.position,
     catchUp: () => replica.catchUp(),
-    changedSince: (position) => changedSince(store, position),
+    changedSince: (position) => replica.changedSince(position),
   }
 }

@@ -22,17 +22,18 @@ import { KEEPS_ALL, localAct } from './local-acts.ts'
  */
 export async function checkStore(url: string): Promise<StoreCheck> {
   const path = sqlitePath(url)
-  if (path !== null) return (await import('../store/sqlite/database.ts')).checkDatabase(path)
-  const { openRedisStore } = await import('../store/redis/open.ts')
-  const { store, warnings } = await openRedisStore(url)
+  const { store, warnings } =
+    path === null
+      ? await (await import('../store/redis/open.ts')).openRedisStore(url)
+      : (await import('../store/sqlite/store.ts')).checkSqliteStore(path)
   try {
-    return { warnings, keys: await readKeys(store) }
+    return { warnings, keys: store === null ? [] : await readKeys(store) }
   } finally {
-    await store.close()
+    await store?.close()
   }
 }
 
-/** A load visits keys first, and ends with the first listings. */
+/** A load visits keys before listings, and ends with the first ones. */
 async function readKeys(store: Pick<Store, 'load'>): Promise<ApiKey[]> {
   const keys: ApiKey[] = []
   const hasListings = new Error('the keys are read')

@@ -103,6 +103,27 @@ export class Replica {
     await Promise.all([this.#reads.joinNext(), this.#linked?.catchUp()])
   }
 
+  /**
+   * Ids of the listings that have changed in the store since a position; `lost` where the changelog does not reach back, or a
+   * storefront has moved, which changes all listings of a publisher.
+   */
+  async changedSince(from: ChangelogPosition): Promise<readonly string[] | 'lost'> {
+    const listingIds = new Set<string>()
+    for (let position = from, hasMore = true; hasMore; ) {
+      const read = await this.#store.changesAfter(position, BATCH)
+      if (read === 'lost') return 'lost'
+      for (const change of read.changes) {
+        if (change.kind === 'listing') listingIds.add(change.record.listingId)
+        if (change.kind === 'listing_removed') listingIds.add(change.listingId)
+        if (change.kind === 'publisher' && change.publisher.updatedAt > change.publisher.createdAt)
+          return 'lost'
+      }
+      position = read.position
+      hasMore = read.hasMore
+    }
+    return [...listingIds]
+  }
+
   /** Catches up before it answers `null`: the store may know more. */
   async ownerOf(listingId: string): Promise<Publisher | null> {
     const owner = this.projection.ownerOf(listingId)

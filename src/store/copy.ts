@@ -20,8 +20,8 @@ export type CopyTarget = {
 /** `blocks`: absent without any. */
 type Counts = { listings: number; publishers: number; keys: number; blocks?: number }
 
-/** From these rows only removals go, and a removal is a row. They are counted. */
-const HELD = ['registry', 'listings'] as const
+/** From these rows only removals go, and a removal is a row. They are counted, and no copy replaces them. */
+export const HELD = ['registry', 'listings'] as const
 /** Without the log of changes, of which a copy has a new one, and what belongs to it. */
 const COPIED = [...HELD, 'facts', 'guard', 'audit', 'audit-sellers', 'removed'] as const
 

@@ -111,14 +111,18 @@ export function isCaptured(draft: Draft, { storefrontUrl, keyId, use }: PublishC
   return Math.max(Math.abs(use.now - first.now), draft.now - row.at) > SIGNATURE_SHARED_MICROS
 }
 
-/** @param at of the change, so that a repeat knows whether the listing is still as it left it */
+/** @param at of the change, so that a repeat of a signature knows whether the listing is still as it left it */
 export function rememberUse(
   draft: Draft,
   operation: SignedOperation,
-  { listingId, use }: { listingId: string; use: UsedSignature },
-  at: Micros,
+  { listingId, use }: RemoveCommand,
+  { at, receipt }: { at: Micros; receipt: unknown },
   publish?: Pick<PublishCommand, 'storefrontUrl' | 'keyId'>,
 ): void {
+  if (isWriteRequest(use)) {
+    putReceipt(draft, use, receipt)
+    return
+  }
   const { signature, expiresAt, body, now } = use
   const row: UseRow = { expiresAt, body }
   if (publish !== undefined && draft.get('guard', signature) === null) {

@@ -1,5 +1,5 @@
 import type { KeyUse, KeyUseStorage } from '../domain/api-key.ts'
-import { AUDIT_KINDS, type AuditBounds, type AuditEntry, type NewAuditEntry } from '../domain/audit.ts'
+import type { AuditBounds, AuditEntry, NewAuditEntry } from '../domain/audit.ts'
 import { randomId } from '../domain/random-id.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { placeOf, type Row, type Rows, type Space } from './rows.ts'
@@ -11,7 +11,7 @@ export type Parts = { rows: Rows; writer: Writer }
 const ROW_OVERHEAD = 100
 const TRIM_PAGE = 100
 /** Of one call: bounds that were lowered are reached step by step. */
-export const MAX_DROPS = 1000
+const MAX_DROPS = 1000
 
 /**
  * Drops the oldest rows of a space as long as one exceeds the bounds.
@@ -57,47 +57,39 @@ export const dropped =
     draft.put(space, key, String(Math.max(before, going.at(-1)!.at)))
   }
 
+/** Acts of operators, and writes of sellers, which push none of those out. */
 const AUDIT_SPACES = { operator: 'audit', seller: 'audit-sellers' } as const
 
-/** Acts of operators, and writes of sellers, which push none of those out. */
-export class AuditLog {
-  readonly #parts: Parts
+export async function appendAudit(
+  parts: Parts,
+  { kind, ...entry }: NewAuditEntry,
+  { maxBytes, maxAgeMicros }: AuditBounds,
+): Promise<AuditEntry> {
+  const key = randomId()
+  const at = await parts.writer.run((draft) => {
+    const time = draft.tick()
+    draft.add(AUDIT_SPACES[kind], key, JSON.stringify(entry), time)
+    return time
+  })
+  const exceeds = (row: Row, { bytes }: { bytes: number }) => bytes > maxBytes || row.at < at - maxAgeMicros
+  for (const space of Object.values(AUDIT_SPACES)) await trim(parts, space, exceeds)
+  return { ...entry, kind, at }
+}
 
-  constructor(parts: Parts) {
-    this.#parts = parts
-  }
-
-  async append(
-    { kind, ...entry }: NewAuditEntry,
-    { maxBytes, maxAgeMicros }: AuditBounds,
-  ): Promise<AuditEntry> {
-    const space = AUDIT_SPACES[kind]
-    const key = randomId()
-    const at = await this.#parts.writer.run((draft) => {
-      const time = draft.tick()
-      draft.add(space, key, JSON.stringify(entry), time)
-      return time
-    })
-    for (const one of AUDIT_KINDS)
-      await trim(
-        this.#parts,
-        AUDIT_SPACES[one],
-        (row, { bytes }) => bytes > maxBytes || row.at < at - maxAgeMicros,
-      )
-    return { ...entry, kind, at }
-  }
-
-  async read(since: Micros | null, limit: number): Promise<AuditEntry[]> {
-    const { rows } = await this.#parts.rows.after(Object.values(AUDIT_SPACES), since, limit)
-    const entries = rows.map(
-      ({ space, value, at }): AuditEntry => ({
-        ...JSON.parse(value),
-        kind: space === 'audit' ? 'operator' : 'seller',
-        at,
-      }),
-    )
-    return since === null ? entries.slice(-limit) : entries.slice(0, limit)
-  }
+export async function readAudit(
+  { rows: store }: Parts,
+  since: Micros | null,
+  limit: number,
+): Promise<AuditEntry[]> {
+  const { rows } = await store.after(Object.values(AUDIT_SPACES), since, limit)
+  const entries = rows.map(
+    ({ space, value, at }): AuditEntry => ({
+      ...JSON.parse(value),
+      kind: space === 'audit' ? 'operator' : 'seller',
+      at,
+    }),
+  )
+  return since === null ? entries.slice(-limit) : entries.slice(0, limit)
 }
 
 /** Requests with each API key, beside the market: no process follows them. */

@@ -16,21 +16,20 @@ import {
   rotated,
 } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
-import {
-  isWriteRequest,
-  type NewKey,
-  type PublishCommand,
-  type PublishOutcome,
-  type RemoveCommand,
-  type RemoveOutcome,
-  type RetireCommand,
-  type RetireOutcome,
-  type RotateCommand,
-  type RotateOutcome,
-  type UpdateCommand,
-  type UpdateOutcome,
-  type UpdateReceipt,
-  type WriteRequest,
+import type {
+  NewKey,
+  PublishCommand,
+  PublishOutcome,
+  RemoveCommand,
+  RemoveOutcome,
+  RetireCommand,
+  RetireOutcome,
+  RotateCommand,
+  RotateOutcome,
+  UpdateCommand,
+  UpdateOutcome,
+  UpdateReceipt,
+  WriteRequest,
 } from './commands.ts'
 import { checkUse, isCaptured, putReceipt, receiptOf, rememberUse } from './guard.ts'
 import {
@@ -88,13 +87,12 @@ export function publish(draft: Draft, command: PublishCommand): PublishOutcome {
   }
   draft.put('listings', listingId, listingText(record), at)
   const receipt = receiptFor(record)
-  if (isWriteRequest(use)) putReceipt(draft, use, receipt)
-  else rememberUse(draft, 'publish', { listingId, use }, at, command)
+  rememberUse(draft, 'publish', command, { at, receipt }, command)
   return { outcome: 'published', record: receipt }
 }
 
 export function update(draft: Draft, command: UpdateCommand): UpdateOutcome {
-  const { identity, listingId, status, oracleAddress, use } = command
+  const { identity, listingId, status, oracleAddress } = command
   const existing = listingOf(draft, listingId)
   const signer = publisherOf(draft, identity)
   const earlier = checkUse<UpdateReceipt>(draft, 'update', command, existing)
@@ -119,13 +117,12 @@ export function update(draft: Draft, command: UpdateCommand): UpdateOutcome {
   if (violations.length > 0) return { outcome: 'unfit', violations }
   draft.put('listings', listingId, listingText(record), at)
   const receipt = updateReceiptFor(record)
-  if (isWriteRequest(use)) putReceipt(draft, use, receipt)
-  else rememberUse(draft, 'update', { listingId, use }, at)
+  rememberUse(draft, 'update', command, { at, receipt })
   return { outcome: 'updated', record: receipt }
 }
 
 export function remove(draft: Draft, command: RemoveCommand): RemoveOutcome {
-  const { identity, listingId, use } = command
+  const { identity, listingId } = command
   const existing = listingOf(draft, listingId)
   const signer = publisherOf(draft, identity)
   const earlier = checkUse(draft, 'remove', command, existing)
@@ -139,8 +136,7 @@ export function remove(draft: Draft, command: RemoveCommand): RemoveOutcome {
   draft.remove('listings', listingId)
   const at = draft.tick()
   draft.add('removed', listingId, '', at)
-  if (isWriteRequest(use)) putReceipt(draft, use, {})
-  else rememberUse(draft, 'remove', { listingId, use }, at)
+  rememberUse(draft, 'remove', command, { at, receipt: {} })
   return REMOVED
 }
 

@@ -1,9 +1,10 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Block } from '../domain/block.ts'
 import {
+  FIELD_END,
   LISTING_FIELDS,
   type ListingRecord,
-  type ListingStatus,
+  listingOf,
   type PackedListings,
   packListings,
 } from '../domain/listing.ts'
@@ -15,43 +16,27 @@ import type { Row } from './rows.ts'
 
 // What rows hold, without what the row itself says: key, time of creation and time of the latest change.
 
-/** Between the fields of a listing, which are JSON texts and have no such character. */
-const SEPARATOR = '\u001f'
-
 const FIELDS = Object.values(LISTING_FIELDS)
 
 /** @throws Error for text that would break the row, which JSON never does */
 export function listingText(record: ListingRecord): string {
   const fields = FIELDS.map((field) => record[field])
-  if (fields.some((json) => json === '' || json.includes(SEPARATOR)))
+  if (fields.some((json) => json === '' || json.includes(FIELD_END)))
     throw new Error('a listing field is not JSON text')
-  return [record.publisherId, record.status, ...fields].join(SEPARATOR)
+  return [record.publisherId, record.status, ...fields].join(FIELD_END)
 }
 
-export function listingFrom({ key, value, createdAt, at }: Row): ListingRecord {
-  const [publisherId, status, offerResource, acceptedEscrows, demands, ...rest] = value.split(SEPARATOR)
-  const [maxDurationSeconds, oracleAddress, settlementOptions] = rest
-  if (settlementOptions === undefined) throw damaged('listing', key)
-  return {
-    listingId: key,
-    publisherId: Number(publisherId),
-    status: status as ListingStatus,
-    createdAt,
-    updatedAt: at,
-    offerResource: offerResource!,
-    acceptedEscrows: acceptedEscrows!,
-    demands: demands!,
-    maxDurationSeconds: maxDurationSeconds!,
-    oracleAddress: oracleAddress!,
-    settlementOptions,
-  }
+export function listingFrom(row: Row): ListingRecord {
+  const record = listingOf(joined(row).split(FIELD_END))
+  if (record.settlementOptions === undefined) throw damaged('listing', row.key)
+  record.listingId = row.key // a slice would keep the text of the row
+  return record
 }
 
-/** For an index, without making a record of each. */
-export const packRows = (rows: readonly Row[]): PackedListings =>
-  packListings(
-    rows.map(({ key, value, createdAt, at }) => [`${key}\u001f${createdAt}\u001f${at}\u001f${value}`]),
-  )
+/** For an index, without making a record of each here. */
+export const packRows = (rows: readonly Row[]): PackedListings => packListings(rows.map(joined))
+
+const joined = ({ key, createdAt, at, value }: Row): string => [key, createdAt, at, value].join(FIELD_END)
 
 export const identityKey = ({ scheme, identifier }: PublisherIdentity): string =>
   `identity ${JSON.stringify([scheme, identifier])}`

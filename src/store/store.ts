@@ -29,9 +29,9 @@ import type {
 } from './commands.ts'
 import { Feed } from './feed.ts'
 import * as guard from './guard.ts'
-import { AuditLog, dropped, keyUses, type Parts, trim } from './logs.ts'
+import { appendAudit, dropped, keyUses, type Parts, readAudit, trim } from './logs.ts'
 import * as market from './market.ts'
-import { changeFrom, identityKey, kindOf, packRows, publisherKey } from './records.ts'
+import { changeFrom, identityKey, packRows, publisherKey } from './records.ts'
 import { type Place, placeOf, type Row, type Rows, type RowsRead, type Space, storeClosed } from './rows.ts'
 import { type Draft, Writer } from './writer.ts'
 
@@ -68,7 +68,6 @@ export class Store {
   readonly keyUses: KeyUseStorage
   readonly #writer: Writer
   readonly #parts: Parts
-  readonly #audit: AuditLog
   readonly #kept: { guard: number; removed: number }
   readonly #untrimmed = { guard: 0, removed: 0 }
   /** Numbers by `identityKey`: what is probably read next. */
@@ -85,7 +84,6 @@ export class Store {
     this.#parts = { rows, writer: this.#writer }
     this.feed = new Feed(this.#parts)
     this.keyUses = keyUses(this.#parts)
-    this.#audit = new AuditLog(this.#parts)
   }
 
   /**
@@ -188,16 +186,16 @@ export class Store {
 
   /** Times rise. Drops the oldest of each kind beyond its bounds, `MAX_DROPS` at most; nothing else is changed or removed. */
   appendAudit(entry: NewAuditEntry, bounds: AuditBounds): Promise<AuditEntry> {
-    return this.#call('audit', () => this.#audit.append(entry, bounds))
+    return this.#call('audit', () => appendAudit(this.#parts, entry, bounds))
   }
 
   /** Of both kinds, oldest first: at most `limit` after a time, or the latest ones. */
   readAudit(since: Micros | null, limit: number): Promise<AuditEntry[]> {
-    return this.#call('read', () => this.#audit.read(since, limit))
+    return this.#call('read', () => readAudit(this.#parts, since, limit))
   }
 
   /**
-   * Visits blocks, keys and publishers, then listings in any order, each once; one that changes meanwhile comes as a change, which
+   * Visits blocks, keys and publishers by age, then listings in any order, each once; one that changes meanwhile comes as a change, which
    * is later than its page. `changesAfter` the position that it returns misses nothing, and may repeat.
    */
   async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
@@ -209,8 +207,7 @@ export class Store {
       registry.push(...rows)
     }
     registry.sort((one, other) => one.createdAt - other.createdAt)
-    for (const rank of [0, 1, 2])
-      for (const row of registry) if ((RANK[kindOf(row)] ?? 0) === rank) visitor.change(changeFrom(row))
+    for (const row of registry) visitor.change(changeFrom(row))
     for await (const { rows } of this.#pages('listings')) {
       const isOld = rows.length === 0 || rows.at(-1)!.at <= position!
       const page = isOld ? rows : rows.filter(({ at }) => at <= position!)
@@ -361,9 +358,6 @@ export class Store {
     return trim(this.#parts, space, (row, { rows }) => rows > kept && mayGo(row), mark)
   }
 }
-
-/** The order of a load. */
-const RANK: Readonly<Record<string, number>> = { block: 0, key: 1, publisher: 2 }
 
 const placesOfRotation = ({ publisherId, use }: RetireCommand | RotateCommand): Place[] => [
   placeOf('guard', use.requestKey),

@@ -1,10 +1,9 @@
-import type { PackedListings } from '../../domain/listing.ts'
+import { type PackedListings, renderListing, unpackListings } from '../../domain/listing.ts'
 import type { PathStep } from '../../filter-spec/path.ts'
 import type { SegmentData } from '../../listing-index/segment.ts'
 import { SegmentBuilder, type SegmentPlan, segmentPlan } from '../../listing-index/segment-builder.ts'
 import type { Tables } from '../../vocabulary/meaning.ts'
 import { Vocabulary } from '../../vocabulary/vocabulary.ts'
-import { PackedRows } from './packed-rows.ts'
 
 export type SegmentSettings = {
   plan: SegmentPlan
@@ -47,8 +46,10 @@ export function* buildSegment(
   pages: readonly PackedListings[],
 ): Generator<unknown, SegmentData> {
   const builder = new SegmentBuilder(plan)
-  for (const entry of new PackedRows(storefronts).inOrder(pages)) {
-    builder.add(entry)
+  for (const record of unpackListings(pages)) {
+    const { listingId, publisherId, status, createdAt } = record
+    const bytes = Buffer.from(renderListing(record, storefronts.get(publisherId) ?? null))
+    builder.add({ listingId, publisherId, status, createdAt, bytes })
     if (builder.size % ROWS_PER_STEP === 0) yield
   }
   return yield* builder.finish()

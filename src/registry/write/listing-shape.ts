@@ -19,8 +19,8 @@ export type Candidate = { listing_id: string; storefront_url: string | null } & 
 export function createShapeCheck(shape: Readonly<Record<string, unknown>>): ShapeCheck {
   const validate = compileListingShape(shape)
   return (candidate) => {
-    const checked = withoutNulls(candidate) as JsonObject
-    return validate(withPlainNumbers(checked)) ? [] : describeViolations(validate.errors ?? [], checked)
+    const checked = plainForm(candidate) as JsonObject
+    return validate(checked) ? [] : describeViolations(validate.errors ?? [], checked)
   }
 }
 
@@ -37,22 +37,13 @@ export function candidateOf(
   return { listing_id: listingId, storefront_url: storefrontUrl, ...Object.fromEntries(values) }
 }
 
-function withoutNulls(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(withoutNulls)
-  if (!isJsonObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, member]) =>
-      member === null ? [] : [[name, withoutNulls(member)]],
-    ),
-  )
-}
-
-/** The validator lacks bigint; a shape's bounds are doubles anyway. */
-function withPlainNumbers(value: JsonValue): JsonValue {
+/** Without null members and `bigint`, which the validator lacks: a shape's bounds are doubles anyway. */
+function plainForm(value: JsonValue): JsonValue {
   if (typeof value === 'bigint') return Number(value)
-  if (Array.isArray(value)) return value.map(withPlainNumbers)
+  if (Array.isArray(value)) return value.map(plainForm)
   if (!isJsonObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withPlainNumbers(member)]))
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(members.map(([name, member]) => [name, plainForm(member)]))
 }
 
 /** Of which those that are described are chosen; the rest are only counted. */

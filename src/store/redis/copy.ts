@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
-import type { CopyTarget } from '../copy.ts'
-import { kindOf } from '../records.ts'
+import { type CopyTarget, HELD } from '../copy.ts'
 import { type Rows, SPACES, type Space } from '../rows.ts'
 import { connected, loadClient } from './connection.ts'
 import { redisOpenFailure } from './open.ts'
@@ -40,18 +38,9 @@ class RedisCopy implements CopyTarget {
   async open(): Promise<void> {
     const { client } = this.#session
     await connected(client)
-    const [registry, listings] = HELD.map((space) => keysUnder(this.#prefix)[rowsOf(space)]!)
-    const kinds = (await client.hkeys(registry!)).map((key) => kindOf({ key }))
-    const countOf = (kind: string) => kinds.filter((one) => one === kind).length
-    const counts = {
-      listing: await client.hlen(listings!),
-      publisher: countOf('publisher'),
-      'API key': countOf('key'),
-      block: countOf('block'),
-    }
-    const held = Object.entries(counts)
-    if (held.some(([, count]) => count > 0))
-      throw this.#occupied(held.map(([noun, count]) => plural(count, noun)).join(', '))
+    const keys = keysUnder(this.#prefix)
+    const counts = await Promise.all(HELD.map((space) => client.hlen(keys[rowsOf(space)]!)))
+    if (counts.some((count) => count > 0)) throw this.#occupied()
     const other = await client.getset(latestOf(this.#prefix), this.#id)
     if (other !== null) await client.unlink(...keysUnder(stagedUnder(this.#prefix, other)))
   }
@@ -72,7 +61,7 @@ class RedisCopy implements CopyTarget {
         'unavailable',
         'another restore into this Redis began meanwhile; this one was deleted',
       )
-    if (answer !== 'adopted') throw this.#occupied('what was written meanwhile')
+    if (answer !== 'adopted') throw this.#occupied()
   }
 
   /** What it cannot delete, the next restore does. */
@@ -81,17 +70,14 @@ class RedisCopy implements CopyTarget {
     await this.rows.close()
   }
 
-  #occupied(content: string): ConfigError {
+  #occupied(): ConfigError {
     const where = redactCredentials(this.#url)
     const message =
-      `Redis at ${where} holds ${content}: stop the service and point STORE_URL at another Redis, ` +
+      `Redis at ${where} holds a store: stop the service and point STORE_URL at another Redis, ` +
       `or delete its keys there: redis-cli --scan --pattern '${this.#prefix}*' | xargs redis-cli unlink`
     return new ConfigError([{ path: 'STORE_URL', message }])
   }
 }
-
-/** Spaces whose rows are not replaced. */
-const HELD = ['registry', 'listings'] as const
 
 /** Of the rows of a space, among `keysUnder`. */
 const rowsOf = (space: Space): number => 4 + 2 * SPACES.indexOf(space)

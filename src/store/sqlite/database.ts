@@ -1,6 +1,5 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { type ApiKey, opensGates } from '../../domain/api-key.ts'
 import { ConfigError } from '../../errors.ts'
 import { StoreUnavailable } from '../rows.ts'
 import { createFile, databaseFile } from './database-file.ts'
@@ -49,25 +48,20 @@ export function createDatabase(file: string): DatabaseSync {
   return database
 }
 
-/** What an operator should know of the file. Changes nothing. @throws ConfigError as `openDatabase` does */
-export function checkDatabase(path: string): { warnings: string[]; keys: Pick<ApiKey, 'name' | 'view'>[] } {
-  if (path === MEMORY) return { warnings: ['listings are lost when the process ends'], keys: [] }
+/** The file to be read, and what an operator should know of it. Changes nothing. @throws ConfigError as `openDatabase` does */
+export function checkDatabase(path: string): { database: DatabaseSync | null; warnings: string[] } {
+  if (path === MEMORY) return { database: null, warnings: ['listings are lost when the process ends'] }
   const file = databaseFile(path)
   requireFileOfLog(file)
   if (!existsSync(file))
-    return { warnings: [`${file} does not exist; the start creates an empty store there`], keys: [] }
-  let keys: Pick<ApiKey, 'name' | 'view'>[] = []
-  open(file, { readOnly: true }, (database) => {
+    return { database: null, warnings: [`${file} does not exist; the start creates an empty store there`] }
+  let isEmpty = false
+  const database = open(file, { readOnly: true }, (opened) => {
     accessSync(file, constants.R_OK | constants.W_OK)
-    if (assertOurs(database, file) > 0) keys = readKeys(database)
-  }).close()
-  return { warnings: [], keys }
-}
-
-/** Of keys that could pass a gate. */
-function readKeys(database: DatabaseSync): Pick<ApiKey, 'name' | 'view'>[] {
-  const rows = database.prepare("SELECT value FROM row WHERE space = 'registry' AND key LIKE 'key %'").all()
-  return rows.map(({ value }) => JSON.parse(String(value)) as ApiKey).filter(opensGates)
+    isEmpty = assertOurs(opened, file) === 0
+  })
+  if (isEmpty) database.close()
+  return { database: isEmpty ? null : database, warnings: [] }
 }
 
 /** Opens a store to be read only. @throws ConfigError as `openDatabase` does */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Emitter } from '../../domain/emitter.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
@@ -12,11 +13,20 @@ import {
   type RowsRead,
   readPlace,
   type Space,
+  StoreUnavailable,
   storeClosed,
 } from '../rows.ts'
 import { Store, type StoreOptions } from '../store.ts'
-import { BUSY, MEMORY, openDatabase, primaryCode, readDatabase, sqliteFailure } from './database.ts'
-import { FileGuard } from './database-file.ts'
+import {
+  BUSY,
+  checkDatabase,
+  MEMORY,
+  openDatabase,
+  primaryCode,
+  readDatabase,
+  sqliteFailure,
+} from './database.ts'
+import { inodeOf } from './database-file.ts'
 
 const POLL_INTERVAL_MS = 200
 /** On top of `BUSY_TIMEOUT_MS` at each try: about 5 s in all. */
@@ -24,16 +34,22 @@ const BUSY_RETRY_DELAY_MS = 50
 const BUSY_TRIES = 50
 /** Bytes that a ping writes after a failed write: more than any listing. */
 const PROBE_BYTES = 128 * 1024
+const FILE_LOST =
+  'the database file was moved, replaced or deleted while it was open; put it back, or restart the service'
 
 /** @throws ConfigError for a file that cannot be used, with what to do */
 export function openSqliteStore(path: string, options: StoreOptions = {}): Store {
-  const database = openDatabase(path)
-  const guard = path === MEMORY ? null : new FileGuard(database, path)
-  return new Store(new SqliteRows(database, guard), options)
+  return new Store(new SqliteRows(openDatabase(path), path === MEMORY ? null : path), options)
 }
 
 /** Opens a store to be read only. @throws ConfigError for a file that is missing, damaged or not a store */
 export const readSqliteRows = (path: string): Rows => new SqliteRows(readDatabase(path), null)
+
+/** `store`: to be read; `null` where the start creates one. @throws ConfigError as `openSqliteStore` does */
+export function checkSqliteStore(path: string): { store: Store | null; warnings: string[] } {
+  const { database, warnings } = checkDatabase(path)
+  return { store: database && new Store(new SqliteRows(database, null), {}), warnings }
+}
 
 const COLUMNS = 'key, value, created_at, at'
 const GET = `SELECT ${COLUMNS} FROM row WHERE space = ? AND key = ?`
@@ -53,7 +69,9 @@ type State = { begun: Micros; end: Micros; sizes: Partial<Record<Space, { rows: 
 
 export class SqliteRows implements Rows {
   readonly #database: DatabaseSync
-  readonly #guard: FileGuard | null
+  readonly #file: string | null
+  /** Of the file when it was opened. */
+  readonly #inode: string | null
   readonly #prepared = new Map<string, StatementSync>()
   readonly #changes = new Emitter<ReadonlySet<Space>>()
   #hasFailed = false
@@ -61,9 +79,11 @@ export class SqliteRows implements Rows {
   /** Read when the store opens, so that no change before listening is missed. */
   #seenVersion: number
 
-  constructor(database: DatabaseSync, guard: FileGuard | null) {
+  /** @param file that other processes may write; `null` for one that this process alone has, or only reads */
+  constructor(database: DatabaseSync, file: string | null) {
     this.#database = database
-    this.#guard = guard
+    this.#file = file && resolve(file)
+    this.#inode = this.#file && inodeOf(this.#file)
     this.#seenVersion = this.#dataVersion()
   }
 
@@ -113,7 +133,7 @@ export class SqliteRows implements Rows {
 
   onChange(notify: (spaces: ReadonlySet<Space>) => void): () => void {
     const stop = this.#changes.listen(notify)
-    if (this.#guard !== null) this.#poll ??= setInterval(() => this.#pollOthers(), POLL_INTERVAL_MS).unref()
+    if (this.#file !== null) this.#poll ??= setInterval(() => this.#pollOthers(), POLL_INTERVAL_MS).unref()
     return () => {
       stop()
       if (!this.#changes.isHeard) this.#stopPolling()
@@ -131,15 +151,26 @@ export class SqliteRows implements Rows {
   async close(): Promise<void> {
     if (!this.#database.isOpen) return
     this.#stopPolling()
-    if (this.#guard === null) this.#database.close()
-    else this.#guard.close()
+    try {
+      // To SQLite, the log of a file that was moved is that of the next file at the path.
+      if (this.#file !== null) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // The log stays, as after a crash.
+    }
+    this.#database.close()
+  }
+
+  /** SQLite writes on into a file that was moved or deleted, which the next start does not find. */
+  #requireFile(): void {
+    if (this.#file !== null && inodeOf(this.#file) !== this.#inode)
+      throw new StoreUnavailable(FILE_LOST, undefined, true)
   }
 
   async #write<T>(write: () => T): Promise<T> {
     for (let tries = 1; ; tries++) {
       if (!this.#database.isOpen) throw storeClosed()
       try {
-        this.#guard?.check()
+        this.#requireFile()
         this.#begin('BEGIN IMMEDIATE')
         const result = write()
         this.#prepare('COMMIT').run()

@@ -91,7 +91,7 @@ export async function published(store: Store, command: PublishCommand): Promise<
 export const visitorOf = (visit: (change: Change) => void): LoadVisitor => ({
   change: visit,
   listings: (page) => {
-    const records = [...unpackListings(page)]
+    const records = [...unpackListings([page])]
     if (records.length !== page.count)
       throw new Error(`${records.length} listings, but count is ${page.count}`)
     for (const record of records) visit({ kind: 'listing', record })

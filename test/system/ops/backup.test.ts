@@ -246,6 +246,6 @@ test('backup, restore: what cannot be done is refused, and changes nothing', asy
   t.is(again.code, 78)
   t.regex(
     again.stderr,
-    /holds 0 listings, 0 publishers, 1 API key, 0 blocks: stop the service and .*redis-cli --scan --pattern '\{entrepot\}:\*' \| xargs redis-cli unlink/,
+    /holds a store: stop the service and .*redis-cli --scan --pattern '\{entrepot\}:\*' \| xargs redis-cli unlink/,
   )
 })

@@ -33,7 +33,7 @@ export function changelogContract(name: string, open: OpenStore): void {
       },
       listings: async (page) => {
         const isFirst = visited.length === 0
-        for (const record of unpackListings(page)) {
+        for (const record of unpackListings([page])) {
           visited.push(record.listingId)
           picture.apply({ kind: 'listing', record })
         }

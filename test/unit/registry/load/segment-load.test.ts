@@ -1,12 +1,16 @@
 import test from 'ava'
-import type { ListingRecord } from '../../../../src/domain/listing.ts'
+import {
+  FIELD_END,
+  LISTING_FIELDS,
+  type ListingRecord,
+  packListings,
+} from '../../../../src/domain/listing.ts'
 import { parseCriteria } from '../../../../src/filter-spec/parameters.ts'
 import { CopyIndex } from '../../../../src/listing-index/copy-index.ts'
 import type { CopyConditions } from '../../../../src/listing-index/copy-matches.ts'
 import { SegmentLoad, type SegmentLoadOptions } from '../../../../src/registry/load/segment-load.ts'
 import { Projection } from '../../../../src/registry/projection.ts'
 import { NAME, OneSource } from '../../../helpers/one-source.ts'
-import { packed } from '../../../helpers/packed.ts'
 import { VOCABULARY } from '../../../helpers/vocabulary.ts'
 import { filterOn } from '../../listing-index/model.ts'
 
@@ -28,6 +32,16 @@ const recordOf = (n: number): ListingRecord => ({
   oracleAddress: 'null',
   settlementOptions: '[]',
 })
+
+/** In the form of a store's page. */
+const packed = (records: readonly ListingRecord[]) =>
+  packListings(
+    records.map((record) => {
+      const { listingId, createdAt, updatedAt, publisherId, status } = record
+      const fields = Object.values(LISTING_FIELDS).map((field) => record[field])
+      return [listingId, createdAt, updatedAt, publisherId, status, ...fields].join(FIELD_END)
+    }),
+  )
 
 function projectionWithPublishers(): Projection {
   const projection = new Projection(new CopyIndex(FILTERS), NAME, VOCABULARY)
