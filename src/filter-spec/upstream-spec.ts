@@ -27,8 +27,8 @@ export type KnownSpec = {
   readonly loaded: Promise<unknown>
   /** Requests it unless it is fresh, and never rejects. */
   load: () => Promise<unknown> | null
-  /** Requests it again, because an answer contradicted `doubted`. */
-  recheck: (doubted: UpstreamSpec | null) => Promise<UpstreamSpec | null>
+  /** Requests it again, or joins the running request: an answer has contradicted it. Never rejects. */
+  refresh: () => Promise<void>
 }
 
 /** Per filter. */

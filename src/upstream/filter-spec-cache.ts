@@ -51,12 +51,6 @@ export class FilterSpecCache implements KnownSpec {
     return this.#state.failure
   }
 
-  /** For an answer that contradicts `doubted`. Never rejects. */
-  async recheck(doubted: UpstreamSpec | null): Promise<UpstreamSpec | null> {
-    if (this.#state.spec === doubted) await this.refresh()
-    return this.#state.spec
-  }
-
   /** Never rejects. */
   refresh(): Promise<void> {
     return this.#fetches.join()

@@ -197,7 +197,7 @@ export class PulledHolding implements Holding {
       } catch (error) {
         const rejection = rejectionOf(sent, error)
         if (rejection === null || attempt === MAX_ATTEMPTS) throw error
-        if (rejection === 'other spec') await spec.recheck(spec.current)
+        if (rejection === 'other spec') await spec.refresh()
         else refused = rejection === 'all' || refused.size > 0 ? namesOf(query) : rejection
       }
     }

@@ -81,7 +81,7 @@ export function narrowBy({ criteria, filters }: StandingFilter, spec: KnownSpec)
     query: () => (made !== null && made.spec === spec.current ? made.query : make(spec.current)),
     noteFailure: (sent, error) => {
       const rejection = rejectionOf(sent, error)
-      if (rejection === 'other spec') void spec.recheck(spec.current)
+      if (rejection === 'other spec') void spec.refresh()
       else if (rejection !== null) make(spec.current, namesOf({ criteria }))
     },
   }

@@ -12,7 +12,7 @@ import { type FirstPage, totalsOf } from './first-page.ts'
 import { isHeldInPart, missingAfter, retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import type { PullHistory } from './next-pull.ts'
 import type { FoundPublisher, Pull } from './pull.ts'
-import { type Bounds, learnFilters, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
+import { type Bounds, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
 import { type HeldSnapshot, isHiding, type PullContext, type SnapshotState } from './snapshot-state.ts'
 
 /** Why a first pull takes back what has arrived of it. */
@@ -164,11 +164,6 @@ export class HeldListings {
     this.#removed.push(...keys)
     current.snapshot.remove(keys)
     this.#set({ ...current }, failure)
-  }
-
-  /** Lets the index learn filters that became known since. */
-  async learnFilters(): Promise<void> {
-    await learnFilters(this.#options.index, this.#options.filters())
   }
 
   fail(err: unknown): void {

@@ -50,15 +50,13 @@ const MAX_STRETCH = 5
 /** Longest wait after a failed pull. */
 export const PULL_AGAIN_SECONDS = 15
 
-/** When the next pull begins, and whether it reads more than the first page and the counts. */
-export function nextPull(history: PullHistory, periods: Periods): { at: number; isWhole: boolean } {
+/** When the next pull begins. It reads the whole where that is due by then (`wholeDueAt`). */
+export function nextPullAt(history: PullHistory, periods: Periods): number {
   const { lookedAt, isHeld, hasFailed } = history
-  if (lookedAt === null) return { at: Number.NEGATIVE_INFINITY, isWhole: true }
+  if (lookedAt === null) return Number.NEGATIVE_INFINITY
   const wait = hasFailed ? againMs(periods) : periods.refreshMs
   const lookAt = lookedAt + wait
-  const wholeAt = wholeDueAt(history, periods)
-  const at = isHeld && !hasFailed ? Math.min(lookAt, wholeAt) : lookAt
-  return { at, isWhole: wholeAt <= at }
+  return isHeld && !hasFailed ? Math.min(lookAt, wholeDueAt(history, periods)) : lookAt
 }
 
 /** `Infinity` where no reader has asked since the latest whole pull. */

@@ -6,9 +6,10 @@ import type { PageItem } from '../page/listing-page.ts'
 import { compareFirstPage, type FirstPage, isWhole, totalsOf } from './first-page.ts'
 import { HeldListings } from './held-listings.ts'
 import type { PullBounds } from './joined-pages.ts'
-import { nextPull, nextStretch, type Periods, periodsOf, wholeDueAt } from './next-pull.ts'
+import { nextPullAt, nextStretch, type Periods, periodsOf, wholeDueAt } from './next-pull.ts'
 import type { Pull } from './pull.ts'
 import { SavedPulls } from './saved-pulls.ts'
+import { learnFilters } from './snapshot.ts'
 import { isHiding, type PullContext, type SnapshotState } from './snapshot-state.ts'
 
 /** Share by which the periods vary, to spread the pulls of many upstreams. */
@@ -144,7 +145,7 @@ export class SnapshotPuller {
     if (this.#closing.signal.aborted) return
     const { clock, random } = this.#options
     this.#jitter = 1 + PULL_JITTER * (2 * random() - 1)
-    const { at } = nextPull(this.#state.history, this.#periods)
+    const at = nextPullAt(this.#state.history, this.#periods)
     this.#cancelTimer = clock.after(Math.max(0, at - clock.monotonic()), () => void this.#pulls.join(false))
   }
 
@@ -169,21 +170,22 @@ export class SnapshotPuller {
   }
 
   async #look(isForced: boolean): Promise<void> {
-    const { inTurn } = this.#options
+    const { inTurn, index, filters } = this.#options
     const begin = () => this.#begin()
     const first = await (this.#isFirst ? inTurn(begin, 'first page') : begin())
     if (first === null) return
     await this.#addNew(first)
-    await this.#held.learnFilters()
+    await learnFilters(index, filters())
     if (!isForced && !this.#isWholeDue) return
     await inTurn(() => this.#pullInTurn(first, isForced), this.#isFirst ? 'first' : 'later')
   }
 
   /** @returns `null` where the first page was the whole, which is as cheap */
   async #begin(): Promise<FirstPage | null> {
+    const { index, filters } = this.#options
     const first = await this.#fetchFirstPage()
     if (first.page !== null && isWhole(first.page)) {
-      await this.#held.learnFilters()
+      await learnFilters(index, filters())
       await this.#pullWhole(first)
       return null
     }
