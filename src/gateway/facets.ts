@@ -107,7 +107,7 @@ export async function readFacets(
     facets: Object.fromEntries(facets),
     prices: ranges,
     outliers: outliers.listings,
-    sellers: sellersOf(settings, matches).size,
+    sellers: matches.sellers().size,
     copies: [...copies],
     isCurrent: validityOf(settings, asked, { bounds }),
     countLeftOut: () => inTurns(countLeftOut(counting, ranges), caller),
@@ -158,11 +158,6 @@ function* countValues(
       `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
     )
   return yield* matches.facets(fields, prices)
-}
-
-/** Different publishers, as of `sellerKey`. */
-export function sellersOf({ index }: MarketSettings, matches: CopyMatches): ReadonlySet<string> {
-  return new Set(matches.publisherIds().map((id) => index.sellers.personOf(id)))
 }
 
 /** Listings by the qualified names of their sources: a gateway has listings of several, and may have copies of some. */

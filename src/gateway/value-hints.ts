@@ -5,7 +5,7 @@ import { writeSet } from '../filter-spec/literals.ts'
 import { OPERATIONS, parseTest, setFormOf } from '../filter-spec/operations/operations.ts'
 import { publisherNamed } from '../signing/principal.ts'
 import { ask, matchesOf } from './asked.ts'
-import { readFacets, sellersOf } from './facets.ts'
+import { readFacets } from './facets.ts'
 import { countMatches, type Suggestion } from './hints.ts'
 import { type Question, withFilters } from './market-query.ts'
 import { unlessRefused } from './source-report.ts'
@@ -137,7 +137,7 @@ export async function suggestPublishers(
   const [head = '', tail = ''] = publisher.split(/…|\.{3}/)
   if (head.length < MIN_BEGINNING) return []
   const asked = await ask(settings, { ...query, publisher: null }, request)
-  const meant = [...sellersOf(settings, await matchesOf(settings, asked))].filter(
+  const meant = [...(await matchesOf(settings, asked)).sellers()].filter(
     (one) => one.toLowerCase().startsWith(head) && one.toLowerCase().endsWith(tail),
   )
   const counts = meant.slice(0, MAX_PUBLISHERS).map(async (one) => ({
