@@ -12,13 +12,6 @@ export type RowPrices = {
   terms: string
 }
 
-export const NO_PRICES: RowPrices = {
-  sizes: { gpu: null, gb: null, tflop: null },
-  bases: [],
-  keys: [],
-  terms: '',
-}
-
 export function rowPrices(document: JsonValue, sizes: Sizes): RowPrices {
   const lowest = lowestPrices(document, 'offer', sizes)
   const prices = [...lowest.values()]
