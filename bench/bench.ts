@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { autoRefresh } from './auto-refresh.ts'
 import { changes } from './changes.ts'
 import { cli } from './cli.ts'
 import { cold } from './cold.ts'
@@ -33,7 +32,6 @@ const BENCHES: readonly Bench[] = [
   snapshot,
   held,
   registries,
-  autoRefresh,
   stream,
   changes,
   cli,
