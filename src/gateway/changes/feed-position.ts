@@ -1,4 +1,4 @@
-import { hash, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { EntrepotError } from '../../errors.ts'
 import { seal, sealingKey, unseal } from '../sealed.ts'
 
@@ -20,24 +20,24 @@ export type FeedPosition = {
 /**
  * Sealed under the incarnation of the log, which every process on the store knows and no reader: numbers would show how much
  * changes in sources that a reader may not see.
- * @param digest of everything that decides what the reader is sent
+ * @param question everything that decides what the reader is sent
  */
 export function sealPosition(
   { position, caughtUpTo, missing, start, at }: FeedPosition,
-  digest: string,
+  question: string,
   incarnation: string,
 ): string {
   const bits = missing.toString(16).padStart(MISSING_LENGTH, '0')
   const text = `${digits(position)}${digits(caughtUpTo)}${bits}${digits(Math.floor(at))}${start.padStart(START_LENGTH)}`
-  return seal(text, digest, keyOf(incarnation))
+  return seal(text, question, keyOf(incarnation))
 }
 
 /** @throws EntrepotError `bad_request` for a text that is no position, `gone` for one of another log or query */
-export function openPosition(position: string, digest: string, incarnation: string): FeedPosition {
+export function openPosition(position: string, question: string, incarnation: string): FeedPosition {
   const bytes = Buffer.from(position.slice(0, MAX_LENGTH), 'base64url')
   if (position === '' || bytes.toString('base64url') !== position)
     throw new EntrepotError('bad_request', 'since: is not a position, which is a text in base64url')
-  const text = unseal(position, digest, keyOf(incarnation))
+  const text = unseal(position, question, keyOf(incarnation))
   if (text === null) throw goneError('is too old, or is one of another query, reader or service')
   return {
     position: Number(text.slice(0, POSITION_LENGTH)),
@@ -53,11 +53,6 @@ export function goneError(why: string): EntrepotError {
     'gone',
     `The position ${why}: read GET /listings again, and continue from its Changes-Position`,
   )
-}
-
-/** A short digest of these texts. */
-export function digestOf(texts: readonly string[]): string {
-  return hash('sha256', JSON.stringify(texts), 'base64url')
 }
 
 const POSITION_LENGTH = 16

@@ -15,14 +15,7 @@ import type { MarketSettings } from '../market-settings.ts'
 import { questionOf } from '../pages.ts'
 import { nameSome } from '../source-report.ts'
 import { type Change, changeOf, UNKNOWN } from './change-of.ts'
-import {
-  digestOf,
-  type FeedPosition,
-  goneError,
-  MAX_MISSING,
-  openPosition,
-  sealPosition,
-} from './feed-position.ts'
+import { type FeedPosition, goneError, MAX_MISSING, openPosition, sealPosition } from './feed-position.ts'
 import { type ChangesView, shownNow, viewOf } from './shown-listings.ts'
 import type { StoredLog } from './stored-log.ts'
 
@@ -74,9 +67,9 @@ export async function followChanges(
 ): Promise<Following> {
   const { feed, sources } = settings
   const view = viewOf(sources, checked)
-  const digest = digestIn(feed, view)
-  const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
-  const start = since ?? sealNow(settings, missingIn(settings, view), digest)
+  const question = questionIn(feed, view)
+  const open = (text: string) => openPosition(text, question, feed.log.incarnation)
+  const start = since ?? sealNow(settings, missingIn(settings, view), question)
   let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
   if (latest.position.position > feed.log.end) await readBehind(feed, checked.request.signal)
   checkPosition(settings, view, latest.position)
@@ -91,9 +84,9 @@ export async function followChanges(
       checkPosition(settings, view, from)
       if (from.position === feed.log.end && from.caughtUpTo === from.position)
         return { changes: [], hasMore: false, position: text }
-      const { position, ...read } = await readTogether(settings, view, { digest, from, limit })
+      const { position, ...read } = await readTogether(settings, view, { question, from, limit })
       if (position === null) return { ...read, position: text }
-      return { ...read, position: sealPosition(position, digest, feed.log.incarnation) }
+      return { ...read, position: sealPosition(position, question, feed.log.incarnation) }
     },
     onAdvance: (notify) => feed.advanced.listen(notify),
     sources: () => describeSources(settings, view),
@@ -117,7 +110,7 @@ export function currentPosition(
   const { incarnation, end } = log
   const view = viewOf(sources, question)
   const missing = missingIn(settings, view)
-  const text = sealNow(settings, missing, digestIn(feed, view))
+  const text = sealNow(settings, missing, questionIn(feed, view))
   return {
     text,
     isGood: () =>
@@ -128,11 +121,11 @@ export function currentPosition(
 function sealNow(
   { feed: { log }, clock }: Pick<ChangesSettings, 'feed' | 'clock'>,
   missing: bigint,
-  digest: string,
+  question: string,
 ): string {
   const { end, incarnation } = log
   const now = { position: end, caughtUpTo: end, missing, start: log.startBefore(end), at: clock.now() * 1000 }
-  return sealPosition(now, digest, incarnation)
+  return sealPosition(now, question, incarnation)
 }
 
 /**
@@ -146,11 +139,11 @@ function missingIn(settings: ChangesSettings, view: ChangesView): bigint {
 
 const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
 
-function digestIn({ epoch }: StoredLog, { request, query, ranked }: ChangesView): string {
+function questionIn({ epoch }: StoredLog, { request, query, ranked }: ChangesView): string {
   const isOwn = ranked.every((source) => source.isOwn)
   // The sources say what follows from the gateways that it has passed.
   const question = questionOf({ ...query, via: [] }, undefined, ranked)
-  return digestOf([request.reader.digest, question, isOwn ? '' : epoch])
+  return JSON.stringify([request.reader.digest, question, isOwn ? '' : epoch])
 }
 
 /** @throws EntrepotError `gone` */
@@ -176,14 +169,19 @@ type EntriesRead = Omit<Changes, 'position'> & { position: FeedPosition | null }
 function readTogether(
   settings: ChangesSettings,
   view: ChangesView,
-  { digest, from, limit }: { digest: string; from: FeedPosition; limit: number },
+  { question, from, limit }: { question: string; from: FeedPosition; limit: number },
 ): Promise<EntriesRead> {
   const { feed, reads } = settings
   const { position, caughtUpTo, missing } = from
-  // The digest leaves out which gateways a query has passed, and these decide which sources it reads.
-  const asked = [feed.log.incarnation, digest, position, caughtUpTo, missing, ...(view.query.via ?? [])].join(
-    ' ',
-  )
+  // The question leaves out which gateways a query has passed, and these decide which sources it reads.
+  const asked = [
+    feed.log.incarnation,
+    question,
+    position,
+    caughtUpTo,
+    missing,
+    ...(view.query.via ?? []),
+  ].join(' ')
   const key = `${limit} ${asked}`
   const running = reads.running.get(key)
   if (running !== undefined) return running

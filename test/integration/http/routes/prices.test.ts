@@ -370,6 +370,28 @@ test('tokens: those of the gateway file are served, behind the read gate', async
   t.is((await gated.get('/tokens')).status, 401)
 })
 
+test('prices: made-up units displace no price by the hour', async (t) => {
+  // As many as there may be groups, almost for nothing, of one seller with more listings than all others.
+  const units = Array.from({ length: 32 }, (_, n) => escrow('1', { per: `unit-${n}` }))
+  const good = Array.from({ length: 6 }, (_, n) => [
+    `good-${n}`,
+    { ...terms('1000000'), storefront_url: `https://seller-${n}.example/` },
+  ])
+  const bad = Array.from({ length: 7 }, (_, n) => [`bad-${n}`, offer(1, ...units)])
+  const gateway = await openGateway(t, Object.fromEntries([...good, ...bad]))
+  for (const query of ['sort=price&price_token=USDC', 'sort=price']) {
+    const ids = idsOf(await rowsOf(gateway, query))
+    t.is(ids.length, 13)
+    t.true(
+      ids.slice(0, 6).every((id) => id.startsWith('good')),
+      query,
+    )
+  }
+  const { prices } = (await gateway.get('/facets')).json() as { prices: { unit: string }[] }
+  t.true(prices.some(({ unit }) => unit === 'hour'))
+  t.true(prices.length <= 32)
+})
+
 test('prices: a price per a unit that is no word counts as none in an order, and for a ceiling as before', async (t) => {
   const offers = { good: terms('1000000'), bad: offer(1, escrow('1', { per: 'two words' })) }
   const gateway = await openGateway(t, offers)
