@@ -207,9 +207,14 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
   const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
   const { url, get, setGatewayFile } = await startRegistry(t, {
     log,
-    environment: { REGISTRY_ADMIN_API_KEY: OLD_KEY },
+    environment: { REGISTRY_ADMIN_API_KEY: OLD_KEY, METRICS_PUBLIC: 'true' },
     toml: patientToml([one!, two!]),
   })
+  const metrics = async () =>
+    Array.from(
+      (await get('/metrics')).text.matchAll(/^entrepot_config_last_reload_success\w+ (.+)$/gm),
+      ([, n]) => Number(n),
+    )
   const post = (key: string) =>
     send(`${url}/admin/reload`, { method: 'POST', headers: { Authorization: `Bearer ${key}` } })
   setGatewayFile(patientToml([{ ...one!, settings: 'max_in_flight = 7' }, three!], `${LIMITS}${OTHERS}`))
@@ -239,6 +244,7 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
     ((await get('/sources')).json().sources as { registry: string }[]).map(({ registry }) => registry)
   t.deepEqual(await names(), ['local', 'f1', 'f3'])
 
+  const [, loadedAt] = await metrics()
   setGatewayFile('[gateway]\nbudget_ms = "soon"\n[limits]\nanonymous = 5\n')
   const refused = await post(OLD_KEY)
   t.is(refused.status, 422)
@@ -256,6 +262,12 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
     problems,
   )
   t.deepEqual(await names(), ['local', 'f1', 'f3'])
+  t.deepEqual(await metrics(), [0, loadedAt])
+  setGatewayFile(patientToml(rest))
+  t.is((await post(OLD_KEY)).status, 200)
+  const [isSuccessful, later = 0] = await metrics()
+  t.is(isSuccessful, 1)
+  t.true(later > loadedAt!)
 })
 
 test('reload: ten reloads leave no timer', async (t) => {
