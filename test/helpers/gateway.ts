@@ -23,20 +23,20 @@ export const gatewayToml = (upstreams: readonly UpstreamEntry[], more = ''): str
     ),
   ].join('\n')
 
-type Options = Omit<RegistryOptions, 'toml'> & { more?: string }
+export type GatewayOptions = Omit<RegistryOptions, 'toml'> & { more?: string }
 
 /** The real service as a gateway that has pulled these upstreams, or failed to. Closed when the test ends. */
 export const startGateway = (
   t: Teardown,
   upstreams: readonly UpstreamEntry[],
-  { more, ...options }: Options = {},
+  { more, ...options }: GatewayOptions = {},
 ): Promise<RunningService> => startRegistry(t, { ...options, toml: gatewayToml(upstreams, more) })
 
 /** The same with time limits that a busy machine keeps. `more` begins with lines of `[gateway]`. */
 export const startPatientGateway = (
   t: Teardown,
   upstreams: readonly UpstreamEntry[],
-  { more, ...options }: Options = {},
+  { more, ...options }: GatewayOptions = {},
 ): Promise<RunningService> => startRegistry(t, { ...options, toml: patientToml(upstreams, more) })
 
 /** The gateway file of a patient gateway. */
