@@ -107,7 +107,6 @@ export async function askBriefly(
   const own: Teardown = { teardown: (close: () => unknown) => void closers.unshift(close) }
   try {
     const service = await startGateway(own, [upstream], { environment })
-    await whenReady(service)
     return await service.get(path)
   } finally {
     for (const close of closers) await close()

@@ -3,7 +3,7 @@ import test from 'ava'
 import { Redis } from 'ioredis'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, startFake, whenReady } from '../../helpers/gateway.ts'
+import { gatewayToml, startFake } from '../../helpers/gateway.ts'
 import { startRedis } from '../../helpers/redis.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
@@ -27,7 +27,6 @@ test('reload: with Redis, Readings and snapshots remain, no connection leaks', a
   const client = new Redis(redis.url)
   t.teardown(() => client.disconnect())
   const connections = async () => ((await client.client('LIST')) as string).trim().split('\n').length
-  await whenReady({ get })
   await get('/listings')
   const before = await connections()
   for (let n = 1; n <= 5; n++) {

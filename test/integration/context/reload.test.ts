@@ -3,7 +3,7 @@ import test from 'ava'
 import { createLogger } from '../../../src/log.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, patientToml, startFake, whenReady } from '../../helpers/gateway.ts'
+import { gatewayToml, patientToml, startFake } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
@@ -26,7 +26,6 @@ test('reload: an upstream that stays gets no request', async (t) => {
     { name: 'held', url: held.url },
   ]
   const { get, reload } = await startRegistry(t, { toml: patientToml(behind) })
-  await whenReady({ get })
   await get('/listings')
   const asked = () => [one, held].map((fake) => [fake.requests.length, fake.specRequests.length])
   const before = asked()
@@ -49,7 +48,6 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
       { name: 'held', url: held.url, settings: `${settings}` },
     ])
   const { get, reload } = await startRegistry(t, { toml: behind('') })
-  await whenReady({ get })
   const before = (await get('/listings')).json() as Answer
   t.is(before.items.length, 10)
   live.script = [{ kind: 'reset_before_headers' }]
@@ -76,7 +74,6 @@ test('reload: listings of one credential are not handed to another', async (t) =
     patientToml([{ name: 'held', url: held.url, settings: `api_key_env = "${key}"` }])
   const environment = { ONE: 'one', OTHER: 'other' }
   const { get, reload } = await startRegistry(t, { toml: behind('ONE'), environment })
-  await whenReady({ get })
   held.script = [{ kind: 'status', status: 401 }]
   await reload(behind('OTHER'))
   const { status, text } = await get('/listings')

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import type { Interceptor } from '../../../src/upstream/http/request.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { type GatewayOptions, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { type GatewayOptions, startFake, startGateway } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { FIXED_TIME, type Market, openMarket } from '../../helpers/market.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
@@ -34,7 +34,6 @@ async function follow(t: ExecutionContext, market: Market): Promise<RunningServi
     [{ name: 'entrepot', url: market.url, settings: 'refresh_seconds = 3600' }],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
-  await whenReady(gateway)
   await eventually('followed', async () => (await sourceOf(gateway)).followed)
   return gateway
 }
@@ -72,7 +71,6 @@ async function followStreams(
     environment: { REGISTRY_ADMIN_API_KEY: 'admin', METRICS_PUBLIC: 'true', ENTREPOT_KEY: KEY },
     ...options,
   })
-  await whenReady(gateway)
   return { scripted, gateway }
 }
 
@@ -253,12 +251,10 @@ test('a followed upstream: what newer listings push out of a part that its gatew
     environment,
     more: '[gateway]\nid = "inner"\n',
   })
-  await whenReady(inner)
   const outer = await startGateway(t, [{ name: 'inner', url: inner.url, settings: GATEWAY }], {
     clock,
     environment,
   })
-  await whenReady(outer)
   await eventually('followed', async () => (await sourceOf(outer)).followed)
   large.items = [...listingTexts('new', 1, { created_at: '2026-11-20T11:00:00' }), ...listingTexts('x', 5)]
   const pull = { method: 'POST', headers: ADMIN }

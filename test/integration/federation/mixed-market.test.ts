@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { patientToml, startFake, whenReady } from '../../helpers/gateway.ts'
+import { patientToml, startFake } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB, publish } from '../../helpers/seller.ts'
 import { authorityEnvironment, readSigned } from '../../helpers/signed-reader.ts'
@@ -55,7 +55,6 @@ async function start(t: ExecutionContext) {
     toml: patientToml(upstreams, identityToml(t)),
     environment: authorityEnvironment(t),
   })
-  await whenReady(service)
   await publish(service.url, ALICE, {
     listing_id: 'own',
     storefront_url: STOREFRONT,

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { idOf, listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { send } from '../../helpers/registry.ts'
 import { startScriptedEntrepot } from '../../helpers/scripted-entrepot.ts'
 import { type Answer, idsIn, idsOf, readPage } from '../../helpers/sequence.ts'
@@ -48,7 +48,6 @@ test('poison rows: listings that are too large, alone or together, hide none tha
   const fake = await startFake(t, { items: [...huge, ...large] })
   const settings = 'refresh_seconds = 3600'
   const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
-  await whenReady(service)
   const page = await readPage(service, 'limit=200')
   t.deepEqual(idsOf(page), idsIn(large))
   t.like(page.sources[1], { state: 'loaded', invalid: 41 })
@@ -61,7 +60,6 @@ test(`poison rows: any number of listings with odd ids hides no other`, async (t
   const fake = await startFake(t, { items: [...odd, ...listingTexts('a', 5)] })
   const settings = 'refresh_seconds = 3600'
   const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
-  await whenReady(service)
   const page = await readPage(service, 'limit=50')
   t.deepEqual(idsOf(page), idsIn(listingTexts('a', 5)))
   t.like(page.sources[1], { state: 'loaded', invalid: 260, matched: 5 })

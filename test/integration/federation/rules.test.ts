@@ -4,7 +4,7 @@ import { renderFilterSpec } from '../../../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { Follower } from '../../helpers/follower.ts'
-import { patientToml, startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { patientToml, startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB, publish } from '../../helpers/seller.ts'
 import { ed25519Key } from '../../helpers/signed-line.ts'
@@ -93,7 +93,6 @@ for (const [how, only, sent] of [
     const service = await startPatientGateway(t, upstreams, {
       more: `[[curation.rules]]\nonly = { ${only} = "H200" }\nlabel = "unverified"`,
     })
-    await whenReady(service)
     const reply = (await service.get('/listings')).json() as { complete: boolean; items: Item[] }
     t.true(reply.complete)
     t.deepEqual(
@@ -121,7 +120,6 @@ for (const only of ['gpu_model = "H200"', 'gpu = "H200"'])
       environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
       more: `[[curation.rules]]\nonly = { ${only} }`,
     })
-    await whenReady(outer)
     const source = async () => {
       const { sources } = (await outer.get('/admin/sources', ADMIN)).json()
       return (sources as { followed?: object; missed_changes: number; listings: number }[]).at(-1)!
@@ -233,7 +231,6 @@ test('rules: a copy whose publisher is not known may be of a denied one, so it i
     const service = await startPatientGateway(t, upstreams, {
       more: `[curation]\ndeny_publishers = ["${ALICE.address}"]`,
     })
-    await whenReady(service)
     const answer = (await service.get('/listings')).json() as { complete: boolean; sources: object[] }
     t.like(answer, { total_after_filter: 0, complete: false })
     t.like(answer.sources.at(-1), {

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { type FakeRegistry, listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { type Reply, type RunningService, send } from '../../helpers/registry.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
@@ -147,7 +147,6 @@ async function start(t: ExecutionContext, market: readonly Registry[]): Promise<
   const service = await startPatientGateway(t, upstreams, {
     environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
   })
-  await whenReady(service)
   await publish(service.url, ALICE, { listing_id: 'local-1', storefront_url: 'http://0.example/' })
   return service
 }
