@@ -2,6 +2,7 @@ import type { ExecutionContext } from 'ava'
 import { eventually } from './eventually.ts'
 import { type FakeOptions, type FakeRegistry, listingTexts, startFakeRegistry } from './fake-registry.ts'
 import {
+  closable,
   type RegistryOptions,
   type Reply,
   type RunningService,
@@ -97,18 +98,16 @@ export async function whenAttributed({ get }: Pick<RunningService, 'get'>): Prom
   )
 }
 
-/** The answer of a gateway once it is ready, which is stopped then. With the same store, the next one is its restart. */
+/** The answer of a gateway, which is stopped then. With the same store, the next one is its restart. */
 export async function askBriefly(
+  t: Teardown,
   upstream: UpstreamEntry,
   path: string,
   environment: Record<string, string>,
 ): Promise<Reply> {
-  const closers: (() => unknown)[] = []
-  const own: Teardown = { teardown: (close: () => unknown) => void closers.unshift(close) }
-  try {
-    const service = await startGateway(own, [upstream], { environment })
-    return await service.get(path)
-  } finally {
-    for (const close of closers) await close()
-  }
+  const owner = closable(t)
+  const { get } = await startGateway(owner, [upstream], { environment })
+  const reply = await get(path)
+  await owner.close()
+  return reply
 }
