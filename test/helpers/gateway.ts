@@ -87,17 +87,6 @@ export async function whenReady({ get }: Pick<RunningService, 'get'>): Promise<v
   )
 }
 
-/** Resolves when the publishers of all listings are known: a live source asks for them once it is read. */
-export async function whenAttributed({ get }: Pick<RunningService, 'get'>): Promise<void> {
-  await eventually(
-    'publishers',
-    async () => (await get('/listings?limit=200')).json(),
-    ({ complete, items }) =>
-      complete === true &&
-      (items as { _meta: { publisher?: string } }[]).every(({ _meta }) => _meta.publisher !== undefined),
-  )
-}
-
 /** The answer of a gateway, which is stopped then. With the same store, the next one is its restart. */
 export async function askBriefly(
   t: Teardown,

@@ -49,10 +49,17 @@ export type Fault =
 const AUTHORITY_KEY = ed25519Key(Buffer.alloc(32, 1))
 const FOREIGN_KEY = ed25519Key(Buffer.alloc(32, 2))
 
+/** `identities` that pin these keys. */
+const pinned = (...identifiers: string[]): string =>
+  `identities = [${identifiers.map((one) => `{ scheme = "ed25519", identifier = "${one}" }`).join()}]\n`
+
+/** The settings of such an upstream. */
+export const signedSettings = (...identifiers: string[]): string =>
+  `protocol = "signed"\nauthority = "registry-a"\n${pinned(...identifiers)}`
+
 /** `[registry.authorities."URL"]` of the buyer file, for this Registry. */
 export const pinToml = (url: string, identifier = AUTHORITY_KEY.party.identifier): string =>
-  `[registry.authorities."${url}"]\nauthority = "registry-a"\n` +
-  `identities = [{ scheme = "ed25519", identifier = "${identifier}" }]\n`
+  `[registry.authorities."${url}"]\nauthority = "registry-a"\n${pinned(identifier)}`
 
 /**
  * A Registry of the signed line, written from the protocol and without the code under test. It checks each request in the order of

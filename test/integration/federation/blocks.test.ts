@@ -4,7 +4,7 @@ import { block, unblock } from '../../helpers/blocks.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../helpers/follower.ts'
-import { startFake, startPatientGateway, whenAttributed } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
 import { runCli } from '../../helpers/run-cli.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
@@ -61,7 +61,6 @@ async function openHeld(t: ExecutionContext) {
     [{ name: 'held', url: held.url, settings: 'refresh_seconds = 3600' }],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
-  await whenAttributed(service)
   const answer = async (status: number): Promise<void> => {
     held.script = [status === 200 ? { kind: 'serve' } : { kind: 'status', status }]
     for (const act of ['probe', 'refresh'])

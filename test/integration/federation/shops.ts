@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { patientToml, startFake, startPatientGateway, whenAttributed } from '../../helpers/gateway.ts'
+import { patientToml, startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { ALICE } from '../../helpers/seller.ts'
 
@@ -35,7 +35,6 @@ export async function openMarket(t: ExecutionContext, rules = '') {
   ]
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const service = await startPatientGateway(t, upstreams, { environment, more: rules })
-  await whenAttributed(service)
   const reload = (more: string) => service.reload(patientToml(upstreams, more))
   return { ...service, reload }
 }
