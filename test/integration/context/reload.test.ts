@@ -7,16 +7,12 @@ import { gatewayToml, patientToml, startFake } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
-
-type Source = { registry: string; state: string; reason?: string; returned: number }
-type Answer = { items: { listing_id: string }[]; sources: Source[]; next_cursor?: string; complete: boolean }
+import { type Answer, idsOf } from '../../helpers/sequence.ts'
 
 const LIMITS = '[limits]\npublish_per_minute = 7\n'
 const OTHERS =
   '[changes]\nmax_watchers = 7\n[curation]\ndeny_publishers = ["0x90f79bf6eb2c4f870365e785982e1f101e93b906"]\n' +
   '[[views]]\nname = "partners"\nsources = ["f1"]\n'
-
-const ids = ({ items }: Answer): string[] => items.map(({ listing_id: id }) => id)
 
 test('reload: an upstream that stays gets no request', async (t) => {
   const one = await startFake(t, { items: listingTexts('one', 5) })
@@ -55,7 +51,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
   const requests = held.requests.length
   await reload(behind('max_in_flight = 7'))
   const after = (await get('/listings')).json() as Answer
-  t.deepEqual(ids(after), ids(before))
+  t.deepEqual(idsOf(after), idsOf(before))
   t.true(after.complete)
   t.deepEqual(
     after.sources.map(({ registry, state, reason }) => [registry, state, reason]),
@@ -119,7 +115,7 @@ test('reload: a cursor stays valid for an unchanged query, else it is refused', 
   const first = (await get('/listings?limit=10')).json() as Answer
   await reload(patientToml(behind, LIMITS))
   const second = (await get(`/listings?limit=10&cursor=${first.next_cursor}`)).json() as Answer
-  t.deepEqual([...ids(first), ...ids(second)], ids((await get('/listings?limit=20')).json() as Answer))
+  t.deepEqual([...idsOf(first), ...idsOf(second)], idsOf((await get('/listings?limit=20')).json() as Answer))
   const other = await startFake(t)
   await reload(patientToml([...behind, { name: 'two', url: other.url }]))
   t.is((await get(`/listings?limit=10&cursor=${second.next_cursor}`)).status, 400)

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { ALICE, BOB, publish } from '../../helpers/seller.ts'
+import { idsOf } from '../../helpers/sequence.ts'
 import { authorityEnvironment, readSigned } from '../../helpers/signed-reader.ts'
 import { identityToml, signedSettings, startSignedRegistry } from '../../helpers/signed-registry.ts'
 
@@ -56,7 +57,6 @@ async function start(t: ExecutionContext) {
 }
 
 type Page = { items: { listing_id: string }[]; complete: boolean; total_after_filter: number }
-const idsOf = ({ items }: Pick<Page, 'items'>): string[] => items.map(({ listing_id }) => listing_id)
 
 test('mixed market: readers of both lines get the items of both, less what cannot be signed', async (t) => {
   const { url, get } = await start(t)

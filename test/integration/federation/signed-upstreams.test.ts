@@ -8,6 +8,7 @@ import { patientToml, startFake, startPatientGateway, type UpstreamEntry } from 
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { runCli, temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
 import { ALICE } from '../../helpers/seller.ts'
+import { type Answer, idsOf } from '../../helpers/sequence.ts'
 import { ed25519Key } from '../../helpers/signed-line.ts'
 import type { SignedListing } from '../../helpers/signed-market.ts'
 import { authorityEnvironment } from '../../helpers/signed-reader.ts'
@@ -30,13 +31,6 @@ const UNCACHED = '[cache]\nfresh_seconds = 0\n'
 const REYKJAVIK = 'region=Reykjavik,+IS'
 
 type SignedRegistryState = Awaited<ReturnType<typeof startSignedRegistry>>['state']
-type Source = { registry: string; state: string; reason?: string }
-type Answer = {
-  total_after_filter: number
-  complete: boolean
-  items: { listing_id: string; _meta: { registry: string; publisher: string | null; also_in: string[] } }[]
-  sources: Source[]
-}
 
 type Options = Overrides & {
   more?: readonly UpstreamEntry[]
@@ -63,8 +57,6 @@ async function plainUpstream(t: ExecutionContext): Promise<UpstreamEntry> {
   const item = listingText({ listing_id: 'plain', created_at: '2026-11-01T00:00:00' })
   return { name: 'plain', url: (await startFake(t, { items: [item] })).url }
 }
-
-const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id)
 
 test(`signed upstream: pages, filters, publishers and single listings are read`, async (t) => {
   const service = await start(t)

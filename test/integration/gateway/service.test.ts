@@ -10,7 +10,7 @@ import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { jsonText } from '../../helpers/json-text.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { runs } from '../../helpers/runs.ts'
-import type { Answer } from '../../helpers/sequence.ts'
+import { type Answer, idsOf } from '../../helpers/sequence.ts'
 
 type Opened = RunningService & { fake: FakeRegistry; read: (path: string) => Promise<Answer> }
 
@@ -50,8 +50,6 @@ async function linesOf({ get }: RunningService, path = '/listings'): Promise<Rec
     .split('\n')
     .map((line) => JSON.parse(line))
 }
-
-const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id)
 
 /** A listing with its id, status and time, and around them whatever JSON allows: as it is, and without white space. */
 const oddListing = fc
