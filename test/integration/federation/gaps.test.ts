@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from 'ava'
-import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
@@ -22,28 +21,19 @@ const readListings = async ({ get }: RunningService, path = '/listings'): Promis
 const statesOf = ({ sources }: Pick<Answer, 'sources'>): unknown[] =>
   sources.map(({ registry, state, reason }) => [registry, state, ...(reason === undefined ? [] : [reason])])
 
-/** A gateway over a working Registry and a dead one. */
-async function startHalfGone(t: ExecutionContext, id: string, items = listingTexts('well', 3)) {
-  const well = await startFake(t, { items })
-  const half = await startPatientGateway(
-    t,
-    [upstreamEntry('well', well, ''), upstreamEntry('gone', { url: deadUrl() }, '')],
-    {
-      more: pure(id),
-    },
-  )
-  return { well, half }
+/** A gateway over another one, `eu`, that has a working Registry and a dead one, and over these. */
+async function startWorld(
+  t: ExecutionContext,
+  { items = listingTexts('well', 3), settings = GATEWAY, more = [] as readonly UpstreamEntry[] } = {},
+): Promise<RunningService> {
+  const well = upstreamEntry('well', await startFake(t, { items }), '')
+  const gone = upstreamEntry('gone', { url: deadUrl() }, '')
+  const half = await startPatientGateway(t, [well, gone], { more: pure('eu') })
+  return startPatientGateway(t, [upstreamEntry('eu', half, settings), ...more], { more: named('world') })
 }
 
 test('gaps: what an upstream gateway misses is missing in our answer', async (t) => {
-  const { half } = await startHalfGone(t, 'eu')
-  const world = await startPatientGateway(
-    t,
-    [upstreamEntry('eu', half), upstreamEntry('plain', await startFake(t), '')],
-    {
-      more: named('world'),
-    },
-  )
+  const world = await startWorld(t, { more: [upstreamEntry('plain', await startFake(t), '')] })
   const reply = await world.get('/listings')
   const answer = reply.json() as Answer
   t.is(reply.status, 200)
@@ -71,8 +61,7 @@ test('gaps: what an upstream gateway misses is missing in our answer', async (t)
 })
 
 test('gaps: complete: false counts from every upstream, _meta from gateways only', async (t) => {
-  const { half } = await startHalfGone(t, 'eu')
-  const world = await startPatientGateway(t, [upstreamEntry('eu', half, '')], { more: named('world') })
+  const world = await startWorld(t, { settings: '' })
   const answer = await readListings(world)
   t.false(answer.complete)
   t.deepEqual(statesOf(answer), [
@@ -85,8 +74,7 @@ test('gaps: complete: false counts from every upstream, _meta from gateways only
 })
 
 test("gaps: a stream's last line and later pages report what any part missed", async (t) => {
-  const { half } = await startHalfGone(t, 'eu', listingTexts('well', 450))
-  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const world = await startWorld(t, { items: listingTexts('well', 450) })
   const { text } = await world.get('/listings', { accept: 'application/x-ndjson' })
   const lines = text.trimEnd().split('\n')
   const { _meta: meta } = JSON.parse(lines.at(-1)!) as { _meta: Answer }
@@ -106,8 +94,7 @@ test("gaps: a stream's last line and later pages report what any part missed", a
 })
 
 test('gaps: 404 only if every Registry of every gateway answered 404', async (t) => {
-  const { half } = await startHalfGone(t, 'eu')
-  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const world = await startWorld(t)
   const unsure = await world.get('/listings/unknown')
   t.is(unsure.status, 502)
   t.deepEqual(statesOf(unsure.json() as Answer), [
@@ -157,16 +144,8 @@ test('gaps: the age of a gateway is that of its oldest data', async (t) => {
   const held = 'refresh_seconds = 600\nfull_refresh_seconds = 600\n'
   const open = await startFake(t, { items: listingTexts('open', 3) })
   const eu = await startPatientGateway(t, [upstreamEntry('open', open, held)], { clock, more: pure('eu') })
-  await loaded(eu)
   clock.advance(500_000)
   const world = await startPatientGateway(t, [upstreamEntry('eu', eu)], { more: pure('world') })
-  const [source] = (await loaded(world)).sources
+  const [source] = (await readListings(world)).sources
   t.true(Number(source!.age_seconds) >= 500)
 })
-
-const loaded = (service: RunningService): Promise<Answer> =>
-  eventually(
-    'its sources',
-    () => readListings(service),
-    ({ sources }) => sources.every(({ state }) => state === 'loaded'),
-  )
