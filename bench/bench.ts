@@ -8,7 +8,6 @@ import { index } from './index.ts'
 import { indexPrice } from './index-price.ts'
 import { load } from './load-store.ts'
 import { mixed } from './mixed.ts'
-import { pages } from './pages.ts'
 import { publishBench } from './publish.ts'
 import { read } from './read.ts'
 import { registries } from './registries.ts'
@@ -35,7 +34,6 @@ const BENCHES: readonly Bench[] = [
   stream,
   changes,
   cli,
-  pages,
 ]
 
 async function main(names: readonly string[]): Promise<void> {

@@ -36,8 +36,6 @@ export type Behaviour =
   | { kind: 'body'; body: string | Uint8Array; headers?: Record<string, string> }
   /** `bytes` of white space around an envelope, sent as a stream. */
   | { kind: 'huge'; bytes: number }
-  /** The same, gzipped. */
-  | { kind: 'gzip_bomb'; bytes: number }
   /** The first page at every offset, with the total `total`. */
   | { kind: 'same_page'; total: number }
   /** Does not speak HTTP. */
@@ -64,8 +62,6 @@ type FakeState = {
   publisherScript: Behaviour
   /** Called before each page of listings is answered, with the number of the request. */
   beforePage: (request: number) => void
-  /** Whether `GET /publishers?identifier=` answers with all publishers. */
-  ignoresIdentifier: boolean
   /** Ids of listings whose pages and own route answer 500. */
   failing: ReadonlySet<string>
   /** Whether it answers `GET /api/v1/system/stats`, and not 404. */
@@ -162,7 +158,6 @@ export async function startFakeRegistry(options: FakeOptions = {}): Promise<Fake
     listingScript: SERVE,
     publisherScript: SERVE,
     beforePage: () => {},
-    ignoresIdentifier: false,
     failing: new Set(),
     hasCounts: false,
     envelope: {},
@@ -241,7 +236,7 @@ function respondPublishers(fake: FakeRegistry, seen: SeenRequest, response: Serv
   if (fake.publishers === null) return respond(response, 404, NOT_FOUND)
   const offset = Number(seen.parameters.get('offset') ?? 0)
   const limit = Number(seen.parameters.get('limit') ?? 50)
-  const identifier = fake.ignoresIdentifier ? null : seen.parameters.get('identifier')
+  const identifier = seen.parameters.get('identifier')
   const items = fake.publishers
     .filter(([, address]) => identifier === null || address === identifier)
     .slice(offset, offset + limit)
@@ -414,8 +409,6 @@ function behave(step: Behaviour, response: ServerResponse, serve: Serve): unknow
       return respond(response, 200, step.body, step.headers)
     case 'huge':
       return flood(response, step.bytes)
-    case 'gzip_bomb':
-      return respond(response, 200, gzipSync(Buffer.alloc(step.bytes, ' ')), { 'content-encoding': 'gzip' })
     case 'same_page':
       return respond(response, 200, serve(0).body.replace(TOTAL, String(step.total)))
     case 'babble':

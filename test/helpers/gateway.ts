@@ -2,6 +2,7 @@ import type { ExecutionContext } from 'ava'
 import { eventually } from './eventually.ts'
 import { type FakeOptions, type FakeRegistry, listingTexts, startFakeRegistry } from './fake-registry.ts'
 import {
+  closable,
   type RegistryOptions,
   type Reply,
   type RunningService,
@@ -23,20 +24,20 @@ export const gatewayToml = (upstreams: readonly UpstreamEntry[], more = ''): str
     ),
   ].join('\n')
 
-type Options = Omit<RegistryOptions, 'toml'> & { more?: string }
+export type GatewayOptions = Omit<RegistryOptions, 'toml'> & { more?: string }
 
 /** The real service as a gateway that has pulled these upstreams, or failed to. Closed when the test ends. */
 export const startGateway = (
   t: Teardown,
   upstreams: readonly UpstreamEntry[],
-  { more, ...options }: Options = {},
+  { more, ...options }: GatewayOptions = {},
 ): Promise<RunningService> => startRegistry(t, { ...options, toml: gatewayToml(upstreams, more) })
 
 /** The same with time limits that a busy machine keeps. `more` begins with lines of `[gateway]`. */
 export const startPatientGateway = (
   t: Teardown,
   upstreams: readonly UpstreamEntry[],
-  { more, ...options }: Options = {},
+  { more, ...options }: GatewayOptions = {},
 ): Promise<RunningService> => startRegistry(t, { ...options, toml: patientToml(upstreams, more) })
 
 /** The gateway file of a patient gateway. */
@@ -86,30 +87,16 @@ export async function whenReady({ get }: Pick<RunningService, 'get'>): Promise<v
   )
 }
 
-/** Resolves when the publishers of all listings are known: a live source asks for them once it is read. */
-export async function whenAttributed({ get }: Pick<RunningService, 'get'>): Promise<void> {
-  await eventually(
-    'publishers',
-    async () => (await get('/listings?limit=200')).json(),
-    ({ complete, items }) =>
-      complete === true &&
-      (items as { _meta: { publisher?: string } }[]).every(({ _meta }) => _meta.publisher !== undefined),
-  )
-}
-
-/** The answer of a gateway once it is ready, which is stopped then. With the same store, the next one is its restart. */
+/** The answer of a gateway, which is stopped then. With the same store, the next one is its restart. */
 export async function askBriefly(
+  t: Teardown,
   upstream: UpstreamEntry,
   path: string,
   environment: Record<string, string>,
 ): Promise<Reply> {
-  const closers: (() => unknown)[] = []
-  const own: Teardown = { teardown: (close: () => unknown) => void closers.unshift(close) }
-  try {
-    const service = await startGateway(own, [upstream], { environment })
-    await whenReady(service)
-    return await service.get(path)
-  } finally {
-    for (const close of closers) await close()
-  }
+  const owner = closable(t)
+  const { get } = await startGateway(owner, [upstream], { environment })
+  const reply = await get(path)
+  await owner.close()
+  return reply
 }

@@ -30,6 +30,16 @@ export type RegistryOptions = Overrides & {
 /** A test, or another owner with a teardown. */
 export type Teardown = Pick<ExecutionContext, 'teardown'>
 
+/** An owner of what is closed before its test ends, or then. */
+export function closable(t: Teardown): Teardown & { close: () => Promise<void> } {
+  const closers: (() => unknown)[] = []
+  const close = async (): Promise<void> => {
+    for (const end of closers.splice(0)) await end()
+  }
+  t.teardown(close)
+  return { teardown: (end: () => unknown) => void closers.unshift(end), close }
+}
+
 /** The real service on a free port with a store in memory, closed when the test ends. */
 export async function startRegistry(
   t: Teardown,

@@ -9,8 +9,8 @@ export async function remainsToTheByte(t: ExecutionContext, storeUrl: string): P
   const fake = await startFakeRegistry({ items: listingTexts('a', 120), port: await freePort() })
   const name = `upstream-${randomBytes(6).toString('hex')}`
   const upstream = { name, url: fake.url }
-  const ask = async () =>
-    (await askBriefly(upstream, `/listings?sources=${name}&limit=200`, { STORE_URL: storeUrl })).json()
+  const path = `/listings?sources=${name}&limit=200`
+  const ask = async () => (await askBriefly(t, upstream, path, { STORE_URL: storeUrl })).json()
   const before = await ask()
   await fake.close()
   const after = await ask()

@@ -49,15 +49,21 @@ export type Fault =
 const AUTHORITY_KEY = ed25519Key(Buffer.alloc(32, 1))
 const FOREIGN_KEY = ed25519Key(Buffer.alloc(32, 2))
 
+/** `identities` that pin these keys. */
+const pinned = (...identifiers: string[]): string =>
+  `identities = [${identifiers.map((one) => `{ scheme = "ed25519", identifier = "${one}" }`).join()}]\n`
+
+/** The settings of such an upstream. */
+export const signedSettings = (...identifiers: string[]): string =>
+  `protocol = "signed"\nauthority = "registry-a"\n${pinned(...identifiers)}`
+
 /** `[registry.authorities."URL"]` of the buyer file, for this Registry. */
 export const pinToml = (url: string, identifier = AUTHORITY_KEY.party.identifier): string =>
-  `[registry.authorities."${url}"]\nauthority = "registry-a"\n` +
-  `identities = [{ scheme = "ed25519", identifier = "${identifier}" }]\n`
+  `[registry.authorities."${url}"]\nauthority = "registry-a"\n${pinned(identifier)}`
 
 /**
  * A Registry of the signed line, written from the protocol and without the code under test. It checks each request in the order of
- * the public implementation, answers reads, writes and rotations, each signed, and remembers request ids. `state` may be changed while
- * it runs.
+ * the public implementation, answers reads and writes, each signed, and remembers request ids. `state` may be changed while it runs.
  */
 export async function startSignedRegistry(t: Teardown, items: readonly SignedListing[] = []) {
   const state = {
@@ -69,9 +75,6 @@ export async function startSignedRegistry(t: Teardown, items: readonly SignedLis
     /** Who signed, as which role, of each request that was signed well. */
     callers: [] as { party: Party; role: string; requestId: string; operation: string }[],
     skewSeconds: 0,
-    /** Keys of the two gates. */
-    readKey: null as string | null,
-    writeKey: null as string | null,
   }
   const now = (): number => Math.floor(Date.now() / 1000) + state.skewSeconds
   const market = createMarket(now)
@@ -105,7 +108,7 @@ export async function startSignedRegistry(t: Teardown, items: readonly SignedLis
       requestId: envelope.requestId,
       operation: envelope.operation,
     })
-    const result = await answerOnce(envelope, hash, {
+    const result = answerOnce(envelope, hash, {
       gate: () => gateOf(request, question),
       act: () => route(request, question, envelope.party, body, searchParams),
     })
@@ -120,12 +123,12 @@ export async function startSignedRegistry(t: Teardown, items: readonly SignedLis
     await sendSigned(response, envelope, result)
   }
 
-  /** What an id was used for comes before the gates, and the answer that it had after them. */
-  async function answerOnce(
+  /** What an id was used for comes before the gate, and the answer that it had after them. */
+  function answerOnce(
     { party, requestId }: Envelope,
     hash: string,
-    { gate, act }: { gate: () => Result | null; act: () => Result | Promise<Result> },
-  ): Promise<Result> {
+    { gate, act }: { gate: () => Result | null; act: () => Result },
+  ): Result {
     const id = `${party.scheme} ${party.identifier} ${requestId}`
     const earlier = recorded.get(id)
     if (earlier !== undefined && earlier.hash !== hash) return refused(409, 'changed_reuse')
@@ -137,7 +140,7 @@ export async function startSignedRegistry(t: Teardown, items: readonly SignedLis
       return refused(409, 'request_in_progress')
     }
     const refusal = gate()
-    const result = refusal ?? earlier?.result ?? (await act())
+    const result = refusal ?? earlier?.result ?? act()
     if (earlier === undefined && result.status < 500) recorded.set(id, { hash, result })
     return result
   }
@@ -172,11 +175,7 @@ export async function startSignedRegistry(t: Teardown, items: readonly SignedLis
 
   function gateOf({ headers }: IncomingMessage, { operation, isWrite }: Question): Result | null {
     const isOpen = !isWrite || operation === 'listing.validate'
-    if (!isOpen && headers['x-market-role'] !== 'seller') return refused(403, 'role_not_authorized')
-    const key = isOpen ? state.readKey : state.writeKey
-    const given = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1]
-    if (key === null || given === key) return null
-    return refused(401, given === undefined ? 'API key required' : 'Invalid or revoked API key')
+    return isOpen || headers['x-market-role'] === 'seller' ? null : refused(403, 'role_not_authorized')
   }
 
   function route(
@@ -185,8 +184,7 @@ export async function startSignedRegistry(t: Teardown, items: readonly SignedLis
     party: Party,
     body: Buffer,
     query: URLSearchParams,
-  ): Result | Promise<Result> {
-    const [n, nonce = ''] = resource.split(':')
+  ): Result {
     const object = () => JSON.parse(body.toString())
     const etag = (JSON.parse(queryText(query, headers['if-match'])) as { if_match?: string }).if_match
     switch (operation) {
@@ -212,12 +210,8 @@ export async function startSignedRegistry(t: Teardown, items: readonly SignedLis
         return market.stats()
       case 'listing.validate':
         return { status: 200, body: verdictOn(object()) }
-      case 'publisher.identity.rotate':
-        return market.rotate(party, Number(n), object())
-      case 'publisher.identity.rotation.read':
-        return market.rotation(Number(n), nonce)
       default:
-        return market.retire(party, Number(n), nonce)
+        throw new Error(`${operation} is not answered here`)
     }
   }
 

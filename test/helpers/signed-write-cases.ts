@@ -124,10 +124,10 @@ export const REPLAYS = [
 const key = (n: number): Key => ed25519Key(Buffer.alloc(32, n))
 
 /** A publisher changes its key, with each refusal of a rotation. Gives the status and the detail of each step. */
-export async function rotationsOf(url: string, authority?: Party): Promise<unknown[]> {
+export async function rotationsOf(url: string): Promise<unknown[]> {
   const [first, second, third] = [key(21), key(22), key(23)]
   const ask = (method: string, path: string, body: unknown, by: Key) =>
-    sendSigned(url, method, path, body, { ...(authority && { authority }), key: by })
+    sendSigned(url, method, path, body, { key: by })
   const published = await ask('POST', '/listings', { ...LISTING, listing_id: 'rotated' }, first)
   const number = Number((published.body as { publisher_id?: unknown }).publisher_id)
   const path = `/publishers/${number}/identity-rotations`

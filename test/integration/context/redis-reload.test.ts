@@ -3,7 +3,7 @@ import test from 'ava'
 import { Redis } from 'ioredis'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, startFake, whenReady } from '../../helpers/gateway.ts'
+import { gatewayToml, startFake } from '../../helpers/gateway.ts'
 import { startRedis } from '../../helpers/redis.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
@@ -27,7 +27,6 @@ test('reload: with Redis, Readings and snapshots remain, no connection leaks', a
   const client = new Redis(redis.url)
   t.teardown(() => client.disconnect())
   const connections = async () => ((await client.client('LIST')) as string).trim().split('\n').length
-  await whenReady({ get })
   await get('/listings')
   const before = await connections()
   for (let n = 1; n <= 5; n++) {
@@ -57,6 +56,8 @@ test('reload: without Redis, only a reload that needs it is refused', async (t) 
     environment: { STORE_URL: redis.url, REGISTRY_FILTER_SPEC_PATH: spec, METRICS_PUBLIC: 'true' },
   })
   await get('/listings')
+  const etag = async () => (await get('/filter-spec')).json().etag
+  const before = await etag()
   await redis.end('SIGKILL')
   await reload(file(2000))
   t.is(context.config.gateway.budgetMs, 2000, 'the index is the same one')
@@ -71,4 +72,5 @@ test('reload: without Redis, only a reload that needs it is refused', async (t) 
   await reload(file(1500))
   t.is(context.config.gateway.budgetMs, 1500)
   t.is((await get('/listings?colour=red')).status, 200)
+  t.not(await etag(), before)
 })

@@ -3,20 +3,16 @@ import test from 'ava'
 import { createLogger } from '../../../src/log.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, patientToml, startFake, whenReady } from '../../helpers/gateway.ts'
+import { gatewayToml, patientToml, startFake } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
-
-type Source = { registry: string; state: string; reason?: string; returned: number }
-type Answer = { items: { listing_id: string }[]; sources: Source[]; next_cursor?: string; complete: boolean }
+import { type Answer, idsOf } from '../../helpers/sequence.ts'
 
 const LIMITS = '[limits]\npublish_per_minute = 7\n'
 const OTHERS =
   '[changes]\nmax_watchers = 7\n[curation]\ndeny_publishers = ["0x90f79bf6eb2c4f870365e785982e1f101e93b906"]\n' +
   '[[views]]\nname = "partners"\nsources = ["f1"]\n'
-
-const ids = ({ items }: Answer): string[] => items.map(({ listing_id: id }) => id)
 
 test('reload: an upstream that stays gets no request', async (t) => {
   const one = await startFake(t, { items: listingTexts('one', 5) })
@@ -26,7 +22,6 @@ test('reload: an upstream that stays gets no request', async (t) => {
     { name: 'held', url: held.url },
   ]
   const { get, reload } = await startRegistry(t, { toml: patientToml(behind) })
-  await whenReady({ get })
   await get('/listings')
   const asked = () => [one, held].map((fake) => [fake.requests.length, fake.specRequests.length])
   const before = asked()
@@ -49,7 +44,6 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
       { name: 'held', url: held.url, settings: `${settings}` },
     ])
   const { get, reload } = await startRegistry(t, { toml: behind('') })
-  await whenReady({ get })
   const before = (await get('/listings')).json() as Answer
   t.is(before.items.length, 10)
   live.script = [{ kind: 'reset_before_headers' }]
@@ -57,7 +51,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
   const requests = held.requests.length
   await reload(behind('max_in_flight = 7'))
   const after = (await get('/listings')).json() as Answer
-  t.deepEqual(ids(after), ids(before))
+  t.deepEqual(idsOf(after), idsOf(before))
   t.true(after.complete)
   t.deepEqual(
     after.sources.map(({ registry, state, reason }) => [registry, state, reason]),
@@ -76,7 +70,6 @@ test('reload: listings of one credential are not handed to another', async (t) =
     patientToml([{ name: 'held', url: held.url, settings: `api_key_env = "${key}"` }])
   const environment = { ONE: 'one', OTHER: 'other' }
   const { get, reload } = await startRegistry(t, { toml: behind('ONE'), environment })
-  await whenReady({ get })
   held.script = [{ kind: 'status', status: 401 }]
   await reload(behind('OTHER'))
   const { status, text } = await get('/listings')
@@ -122,7 +115,7 @@ test('reload: a cursor stays valid for an unchanged query, else it is refused', 
   const first = (await get('/listings?limit=10')).json() as Answer
   await reload(patientToml(behind, LIMITS))
   const second = (await get(`/listings?limit=10&cursor=${first.next_cursor}`)).json() as Answer
-  t.deepEqual([...ids(first), ...ids(second)], ids((await get('/listings?limit=20')).json() as Answer))
+  t.deepEqual([...idsOf(first), ...idsOf(second)], idsOf((await get('/listings?limit=20')).json() as Answer))
   const other = await startFake(t)
   await reload(patientToml([...behind, { name: 'two', url: other.url }]))
   t.is((await get(`/listings?limit=10&cursor=${second.next_cursor}`)).status, 400)
@@ -207,9 +200,14 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
   const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
   const { url, get, setGatewayFile } = await startRegistry(t, {
     log,
-    environment: { REGISTRY_ADMIN_API_KEY: OLD_KEY },
+    environment: { REGISTRY_ADMIN_API_KEY: OLD_KEY, METRICS_PUBLIC: 'true' },
     toml: patientToml([one!, two!]),
   })
+  const metrics = async () =>
+    Array.from(
+      (await get('/metrics')).text.matchAll(/^entrepot_config_last_reload_success\w+ (.+)$/gm),
+      ([, n]) => Number(n),
+    )
   const post = (key: string) =>
     send(`${url}/admin/reload`, { method: 'POST', headers: { Authorization: `Bearer ${key}` } })
   setGatewayFile(patientToml([{ ...one!, settings: 'max_in_flight = 7' }, three!], `${LIMITS}${OTHERS}`))
@@ -239,6 +237,7 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
     ((await get('/sources')).json().sources as { registry: string }[]).map(({ registry }) => registry)
   t.deepEqual(await names(), ['local', 'f1', 'f3'])
 
+  const [, loadedAt] = await metrics()
   setGatewayFile('[gateway]\nbudget_ms = "soon"\n[limits]\nanonymous = 5\n')
   const refused = await post(OLD_KEY)
   t.is(refused.status, 422)
@@ -256,6 +255,12 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
     problems,
   )
   t.deepEqual(await names(), ['local', 'f1', 'f3'])
+  t.deepEqual(await metrics(), [0, loadedAt])
+  setGatewayFile(patientToml(rest))
+  t.is((await post(OLD_KEY)).status, 200)
+  const [isSuccessful, later = 0] = await metrics()
+  t.is(isSuccessful, 1)
+  t.true(later > loadedAt!)
 })
 
 test('reload: ten reloads leave no timer', async (t) => {

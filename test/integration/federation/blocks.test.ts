@@ -4,58 +4,25 @@ import { block, unblock } from '../../helpers/blocks.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../helpers/follower.ts'
-import { startFake, startPatientGateway, whenAttributed, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
 import { runCli } from '../../helpers/run-cli.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
+import { CAROL, openMarket, shown } from './shops.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
-const CAROL = `0x${'c'.repeat(40)}`
 
-/** A local Registry, and two upstreams: one in memory, the other live. Alice sells in all three. */
-async function openMarket(t: ExecutionContext): Promise<RunningService> {
-  const items = (name: string) =>
-    [ALICE.address, CAROL].map((_, n) =>
-      listingText({
-        listing_id: n === 0 ? 'shared' : `${name}-carol`,
-        publisher_id: n,
-        storefront_url: `https://${n === 0 ? 'alice' : 'carol'}.example/shop`,
-        created_at: `2026-11-20T10:00:0${n}`,
-      }),
-    )
-  const publishers = [
-    [0, ALICE.address, 'https://alice.example/shop'],
-    [1, CAROL, 'https://carol.example/shop'],
-  ] as const
-  const held = await startFake(t, { items: items('held'), publishers })
-  const live = await startFake(t, { items: items('live'), publishers })
-  const service = await startPatientGateway(
-    t,
-    [
-      { name: 'held', url: held.url },
-      { name: 'live', url: live.url },
-    ],
-    { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
-  )
-  await whenReady(service)
-  await whenAttributed(service)
+/** The shops, and what Alice and Bob sell in the own Registry. */
+async function openShops(t: ExecutionContext): Promise<RunningService> {
+  const service = await openMarket(t)
   const shop = { storefront_url: 'https://alice.example/shop' }
   t.is((await publish(service.url, ALICE, { listing_id: 'own', ...shop })).status, 201)
   t.is((await publish(service.url, BOB, { listing_id: 'bobs' })).status, 201)
   return service
 }
 
-async function shown(service: RunningService, query = ''): Promise<string[]> {
-  const { items, total_after_filter } = (await service.get(`/listings${query}`)).json() as {
-    items: { listing_id: string; _meta: { registry: string } }[]
-    total_after_filter: number
-  }
-  if (items.length !== total_after_filter) throw new Error(`${items.length} of ${total_after_filter}`)
-  return items.map(({ listing_id, _meta }) => `${_meta.registry}/${listing_id}`).sort()
-}
-
 test('block: a publisher is in no answer at once, and comes back when it is undone', async (t) => {
-  const service = await openMarket(t)
+  const service = await openShops(t)
   const before = await shown(service)
   t.deepEqual(before, ['held/held-carol', 'held/shared', 'live/live-carol', 'local/bobs', 'local/own'])
   const id = await block(service, { subject: ALICE.address })
@@ -94,8 +61,6 @@ async function openHeld(t: ExecutionContext) {
     [{ name: 'held', url: held.url, settings: 'refresh_seconds = 3600' }],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
-  await whenReady(service)
-  await whenAttributed(service)
   const answer = async (status: number): Promise<void> => {
     held.script = [status === 200 ? { kind: 'serve' } : { kind: 'status', status }]
     for (const act of ['probe', 'refresh'])
@@ -110,7 +75,7 @@ async function openHeld(t: ExecutionContext) {
 }
 
 test('block: the command says how many listings it hides, or that it hides nothing now', async (t) => {
-  const { url } = await openMarket(t)
+  const { url } = await openShops(t)
   const blocked = async (...args: string[]) =>
     (
       await runCli(['block', ...args, '--reason', 'spam', '-r', url], {
@@ -172,7 +137,7 @@ const names = ({ map }: Follower): string[] =>
   [...map.keys()].map((key) => key.slice(key.lastIndexOf('/') + 1)).sort()
 
 test('block: followers lose what it hides and get it back, and nothing of it meanwhile', async (t) => {
-  const service = await openMarket(t)
+  const service = await openShops(t)
   const kinds = (changes: readonly ChangeJson[]) =>
     changes.map((change) => [change.type, 'listing_id' in change && change.listing_id])
   const follower = new Follower(service, { query: 'sources=local,held' })
@@ -202,7 +167,7 @@ test('block: followers lose what it hides and get it back, and nothing of it mea
 })
 
 test('block: a cursor and a stream that run go on without what it hides', async (t) => {
-  const service = await openMarket(t)
+  const service = await openShops(t)
   const { next_cursor, items } = (await service.get('/listings?limit=1')).json() as {
     next_cursor: string
     items: { listing_id: string }[]
@@ -230,7 +195,7 @@ test('block: a cursor and a stream that run go on without what it hides', async 
 })
 
 test('block: it reaches its source alone, and the best of the others decides', async (t) => {
-  const service = await openMarket(t)
+  const service = await openShops(t)
   await block(service, { subject: ALICE.address, source: 'held' })
   t.deepEqual(await shown(service), [
     'held/held-carol',
@@ -244,7 +209,7 @@ test('block: it reaches its source alone, and the best of the others decides', a
 })
 
 test('block: the own Registry refuses the publisher with the reason, after the signature, and lets it delete', async (t) => {
-  const service = await openMarket(t)
+  const service = await openShops(t)
   await block(service, { subject: ALICE.address, reason: 'ticket 812' })
   const refused = await publish(service.url, ALICE, { listing_id: 'more' })
   t.is(refused.status, 403)
@@ -257,7 +222,7 @@ test('block: the own Registry refuses the publisher with the reason, after the s
 })
 
 test('block: a listing that was taken down cannot be published again, its siblings can', async (t) => {
-  const service = await openMarket(t)
+  const service = await openShops(t)
   await block(service, { subject: `${ALICE.address}/own` })
   t.false((await shown(service)).includes('local/own'))
   t.is((await remove(service.url, 'own')).status, 204)
@@ -266,7 +231,7 @@ test('block: a listing that was taken down cannot be published again, its siblin
 })
 
 test('block: what is wrong with one is named, and only the admin key makes one', async (t) => {
-  const service = await openMarket(t)
+  const service = await openShops(t)
   const post = (body: object, headers: Record<string, string> = ADMIN) =>
     postJson(`${service.url}/admin/blocks`, JSON.stringify(body), headers)
   for (const [body, path] of [
@@ -327,7 +292,7 @@ for (const [what, subject] of [
   })
 
 test('block: it ends after its last day', async (t) => {
-  const service = await openMarket(t)
+  const service = await openShops(t)
   const id = await block(service, { subject: ALICE.address, until: '2026-01-01' })
   await eventually(
     'the end of the block',

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import type { Interceptor } from '../../../src/upstream/http/request.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { type GatewayOptions, startFake, startGateway } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { FIXED_TIME, type Market, openMarket } from '../../helpers/market.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
@@ -28,19 +28,12 @@ const idsOf = async ({ get }: RunningService): Promise<string[]> =>
   )
 
 /** A gateway that has pulled the Registry once, and follows it. */
-async function follow(t: ExecutionContext, market: Market, settings = ''): Promise<RunningService> {
+async function follow(t: ExecutionContext, market: Market): Promise<RunningService> {
   const gateway = await startGateway(
     t,
-    [
-      {
-        name: 'entrepot',
-        url: market.url,
-        settings: `refresh_seconds = 3600\n${settings}`,
-      },
-    ],
+    [{ name: 'entrepot', url: market.url, settings: 'refresh_seconds = 3600' }],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
-  await whenReady(gateway)
   await eventually('followed', async () => (await sourceOf(gateway)).followed)
   return gateway
 }
@@ -63,6 +56,27 @@ test('a followed upstream: changes arrive by its stream, and no page is requeste
   t.is(source.missed_changes, 0)
 })
 
+type Script = { items?: string[]; sources?: readonly object[]; settings?: string } & GatewayOptions
+
+/** A gateway that has pulled an entrepot whose streams send this, and nothing more. */
+async function followStreams(
+  t: ExecutionContext,
+  streams: (string | number)[],
+  { items, sources, settings = 'refresh_seconds = 3600', ...options }: Script = {},
+) {
+  const scripted = await startScriptedEntrepot(t, streams)
+  if (items !== undefined) scripted.items = items
+  if (sources !== undefined) scripted.sources = sources
+  const gateway = await startGateway(t, [{ name: 'entrepot', url: scripted.url, settings }], {
+    environment: { REGISTRY_ADMIN_API_KEY: 'admin', METRICS_PUBLIC: 'true', ENTREPOT_KEY: KEY },
+    ...options,
+  })
+  return { scripted, gateway }
+}
+
+const GATEWAY = 'kind = "gateway"\nrefresh_seconds = 3600'
+const KEY = 'a-key-that-stays-here'
+
 const event = (change: object, id = 'next'): string => `id: ${id}\ndata: ${JSON.stringify(change)}\n\n`
 const listed = (text: string): object => ({
   type: 'listing',
@@ -71,8 +85,6 @@ const listed = (text: string): object => ({
   publisher: null,
   listing: JSON.parse(text),
 })
-
-const KEY = 'a-key-that-stays-here'
 
 /** Of a stream that is not one, and why it ends: what it sent stays out, and a pull has what is right. */
 const HOSTILE: Readonly<Record<string, [stream: string | number, reason: string]>> = {
@@ -90,19 +102,8 @@ const HOSTILE: Readonly<Record<string, [stream: string | number, reason: string]
 for (const [what, [stream, reason]] of Object.entries(HOSTILE))
   test(`a followed upstream: ${what} is followed by a pull or by another stream`, async (t) => {
     const good = event(listed(listingTexts('good', 1)[0]!))
-    const scripted = await startScriptedEntrepot(t, [stream, good])
-    const gateway = await startGateway(
-      t,
-      [
-        {
-          name: 'entrepot',
-          url: scripted.url,
-          settings: 'refresh_seconds = 3600\napi_key_env = "ENTREPOT_KEY"',
-        },
-      ],
-      { environment: { ENTREPOT_KEY: KEY, METRICS_PUBLIC: 'true' } },
-    )
-    await whenReady(gateway)
+    const settings = 'refresh_seconds = 3600\napi_key_env = "ENTREPOT_KEY"'
+    const { scripted, gateway } = await followStreams(t, [stream, good], { settings })
     await eventually('followed again', async () => (await idsOf(gateway)).includes('good-0000'))
     t.true(scripted.opened.length >= 2)
     if (stream !== 500) t.true(scripted.pulls >= 2)
@@ -114,14 +115,10 @@ for (const [what, [stream, reason]] of Object.entries(HOSTILE))
 
 test('a followed upstream: a stream that is cut goes on from its last position, without a pull', async (t) => {
   const [first, second] = listingTexts('good', 2)
-  const scripted = await startScriptedEntrepot(t, [
+  const { scripted, gateway } = await followStreams(t, [
     `${event(listed(first!), 'one')}${event(listed(second!), 'two')}id: three\ndata: {"type":"removed"`,
     ': idle\n\n',
   ])
-  const gateway = await startGateway(t, [
-    { name: 'entrepot', url: scripted.url, settings: 'refresh_seconds = 3600' },
-  ])
-  await whenReady(gateway)
   await eventually('applied', async () => (await idsOf(gateway)).includes('good-0001'))
   scripted.items = []
   scripted.cut()
@@ -132,19 +129,14 @@ test('a followed upstream: a stream that is cut goes on from its last position, 
 
 test('a followed upstream: a stream that is silent for 45 s is opened again from its last position', async (t) => {
   const [first] = listingTexts('good', 1)
-  const scripted = await startScriptedEntrepot(t, [event(listed(first!), 'one')])
   const limits = new Set<number>()
   const sooner: Interceptor = (dispatch) => (request, handler) => {
     if (request.purpose !== 'feed') return dispatch(request, handler)
     limits.add(request.timeoutMs)
     return dispatch({ ...request, timeoutMs: request.timeoutMs / 300 }, handler)
   }
-  const gateway = await startGateway(
-    t,
-    [{ name: 'entrepot', url: scripted.url, settings: 'refresh_seconds = 3600' }],
-    { interceptors: [sooner] },
-  )
-  await whenReady(gateway)
+  const streams = [event(listed(first!), 'one')]
+  const { scripted } = await followStreams(t, streams, { interceptors: [sooner] })
   await eventually('opened again', () => scripted.opened.includes('one'))
   t.deepEqual([...limits], [45_000])
 })
@@ -161,32 +153,22 @@ const stays = test.macro(async (t, sources: readonly object[], registry: string)
     publisher: null,
     unchecked,
   })
-  const scripted = await startScriptedEntrepot(t, [
-    [
-      event(listed(of(first, 'b', ['a']))),
-      event(removed(second, ['a'])),
-      event(removed(third)),
-      event(listed(of(listingTexts('last', 1)[0]!, 'b'))),
-    ].join(''),
-  ])
-  scripted.items = [first, second, third].map((text) => of(text, 'a'))
-  scripted.sources = sources
-  const gateway = await startGateway(t, [
-    {
-      name: 'inner',
-      url: scripted.url,
-      settings: 'kind = "gateway"\nrefresh_seconds = 3600',
-    },
-  ])
-  await whenReady(gateway)
+  const events = [
+    event(listed(of(first, 'b', ['a']))),
+    event(removed(second, ['a'])),
+    event(removed(third)),
+    event(listed(of(listingTexts('last', 1)[0]!, 'b'))),
+  ]
+  const items = [first, second, third].map((text) => of(text, 'a'))
+  const { gateway } = await followStreams(t, [events.join('')], { items, sources, settings: GATEWAY })
   await eventually('applied', async () => (await idsOf(gateway)).includes('last-0000'))
-  const { items } = (await gateway.get('/listings')).json() as {
+  const shown = (await gateway.get('/listings')).json() as {
     items: { listing_id: string; _meta: { registry: string } }[]
   }
-  t.deepEqual(items.map((item) => `${item.listing_id} of ${item._meta.registry}`).sort(), [
-    'last-0000 of inner/b',
-    `x-0000 of inner/${registry}`,
-    'x-0001 of inner/a',
+  t.deepEqual(shown.items.map((item) => `${item.listing_id} of ${item._meta.registry}`).sort(), [
+    'last-0000 of entrepot/b',
+    `x-0000 of entrepot/${registry}`,
+    'x-0001 of entrepot/a',
   ])
 })
 
@@ -207,41 +189,28 @@ test(
 test('a followed upstream: what its gateway holds in part, or whole again, is known before a pull', async (t) => {
   const noted = (source: object, id: string): string =>
     event({ type: 'source', source: { registry: 'b', ...source } }, id)
-  const scripted = await startScriptedEntrepot(t, [
+  const streams = [
     noted({ state: 'partial', reason: 'too_large', held: 2, of: 3 }, 'one'),
     noted({ state: 'loaded' }, 'two'),
-  ])
-  const gateway = await startGateway(t, [
-    { name: 'inner', url: scripted.url, settings: 'kind = "gateway"\nrefresh_seconds = 3600' },
-  ])
+  ]
+  const { scripted, gateway } = await followStreams(t, streams, { settings: GATEWAY })
   const answer = async () =>
     (await gateway.get('/listings')).json() as { complete: boolean; sources: { registry: string }[] }
-  await whenReady(gateway)
   await eventually('held in part', async () => !(await answer()).complete)
   const { sources } = await answer()
-  const inPart = { registry: 'inner/b', state: 'partial', reason: 'too_large', held: 2, of: 3 }
+  const inPart = { registry: 'entrepot/b', state: 'partial', reason: 'too_large', held: 2, of: 3 }
   t.like(sources.at(-1), inPart)
   scripted.cut()
   await eventually('held whole', async () => (await answer()).complete)
 })
 
 test('a followed upstream: of a source that its stream misses the pulls go on as before', async (t) => {
-  const scripted = await startScriptedEntrepot(t, [
+  const streams = [
     event({ type: 'source', source: { registry: 'live', state: 'unavailable', reason: 'timeout' } }),
-  ])
+  ]
   const clock = manualClock()
-  const gateway = await startGateway(
-    t,
-    [
-      {
-        name: 'entrepot',
-        url: scripted.url,
-        settings: 'kind = "gateway"\nrefresh_seconds = 30',
-      },
-    ],
-    { clock, environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
-  )
-  await whenReady(gateway)
+  const settings = 'kind = "gateway"\nrefresh_seconds = 30'
+  const { scripted, gateway } = await followStreams(t, streams, { settings, clock })
   await eventually('followed', async () => (await sourceOf(gateway)).followed)
   scripted.items = listingTexts('y', 1)
   await eventually('pulled', async () => {
@@ -252,18 +221,9 @@ test('a followed upstream: of a source that its stream misses the pulls go on as
 })
 
 test('a followed upstream: a stream goes on from its last position, and what it has missed is counted', async (t) => {
-  const scripted = await startScriptedEntrepot(t, [
-    event(listed(listingTexts('good', 1)[0]!), 'second'),
-    500,
-    ': idle\n\n',
-  ])
+  const streams = [event(listed(listingTexts('good', 1)[0]!), 'second'), 500, ': idle\n\n']
   const clock = manualClock()
-  const gateway = await startGateway(
-    t,
-    [{ name: 'entrepot', url: scripted.url, settings: 'refresh_seconds = 3600' }],
-    { clock, environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
-  )
-  await whenReady(gateway)
+  const { scripted, gateway } = await followStreams(t, streams, { clock })
   await eventually('applied', async () => (await idsOf(gateway)).includes('good-0000'))
   // The pull does not have it, and has another one that the stream never named.
   scripted.items = listingTexts('y', 1)
@@ -291,13 +251,10 @@ test('a followed upstream: what newer listings push out of a part that its gatew
     environment,
     more: '[gateway]\nid = "inner"\n',
   })
-  await whenReady(inner)
-  const outer = await startGateway(
-    t,
-    [{ name: 'inner', url: inner.url, settings: 'kind = "gateway"\nrefresh_seconds = 3600' }],
-    { clock, environment },
-  )
-  await whenReady(outer)
+  const outer = await startGateway(t, [{ name: 'inner', url: inner.url, settings: GATEWAY }], {
+    clock,
+    environment,
+  })
   await eventually('followed', async () => (await sourceOf(outer)).followed)
   large.items = [...listingTexts('new', 1, { created_at: '2026-11-20T11:00:00' }), ...listingTexts('x', 5)]
   const pull = { method: 'POST', headers: ADMIN }

@@ -2,7 +2,7 @@ import test from 'ava'
 import { agentAt } from '../../helpers/agent.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { send } from '../../helpers/registry.ts'
 import { runCli } from '../../helpers/run-cli.ts'
 
@@ -24,9 +24,7 @@ test('held in part: every door says how many are held of how many, whatever hide
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const upstream = { name: 'large', url: large.url, settings: 'max_listings = 100' }
   const inner = await startPatientGateway(t, [upstream], { environment, more: `id = "inner"\n${HIDES}` })
-  await whenReady(inner)
   const outer = await startPatientGateway(t, [{ name: 'in', url: inner.url, settings: 'kind = "gateway"' }])
-  await whenReady(outer)
   const headers = { Authorization: 'Bearer admin', 'Content-Type': 'application/json' }
   const body = JSON.stringify({ subject: 'http://storefront.example', reason: 'It never delivers.' })
   t.is((await send(`${inner.url}/admin/blocks`, { method: 'POST', headers, body })).status, 201)

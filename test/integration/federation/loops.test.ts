@@ -75,21 +75,12 @@ const awayIn = ({ sources }: Pick<Answer, 'sources'>): string[] =>
 const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()
 
 test('loops: three gateways in a ring answer with the listings of all, once', async (t) => {
-  for (const links of [
-    [[1], [2], [0]],
-    [
-      [1, 2],
-      [2, 0],
-      [0, 1],
-    ],
-  ]) {
-    const services = await startRing(t, links)
-    await converge(services, ['of-g0', 'of-g1', 'of-g2'])
-    for (const { get } of services) {
-      const answer = (await get('/listings')).json() as Answer
-      t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2'])
-      t.true(answer.complete)
-    }
+  const services = await startRing(t, [[1], [2], [0]])
+  await converge(services, ['of-g0', 'of-g1', 'of-g2'])
+  for (const { get } of services) {
+    const answer = (await get('/listings')).json() as Answer
+    t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2'])
+    t.true(answer.complete)
   }
 })
 
@@ -170,12 +161,6 @@ test('loops: a source that one ring gateway misses is missing for all, by path',
     t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2'])
     t.deepEqual(awayIn(answer), [ways[place]])
   }
-})
-
-test('loops: a chain of gateways has the listings of all, however long it is', async (t) => {
-  const services = await startRing(t, [[1], [2], [3], [4], [5], []])
-  const ids = services.map((_, place) => `of-g${place}`)
-  await t.notThrowsAsync(converge(services.slice(0, 1), ids))
 })
 
 test('loops: the sources of a gateway with our own id are reported as missing', async (t) => {

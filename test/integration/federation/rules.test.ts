@@ -1,74 +1,17 @@
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
 import { ConfigError } from '../../../src/errors.ts'
 import { renderFilterSpec } from '../../../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { eventually } from '../../helpers/eventually.ts'
-import { listingText } from '../../helpers/fake-registry.ts'
 import { Follower } from '../../helpers/follower.ts'
-import {
-  patientToml,
-  startFake,
-  startPatientGateway,
-  whenAttributed,
-  whenReady,
-} from '../../helpers/gateway.ts'
+import { patientToml, startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB, publish } from '../../helpers/seller.ts'
 import { ed25519Key } from '../../helpers/signed-line.ts'
+import { CAROL, type Item, itemsOf, offer, openMarket, SHOPS, shown } from './shops.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
-const CAROL = `0x${'c'.repeat(40)}`
-const SHOPS = [
-  [0, ALICE.address, 'https://alice.example/shop'],
-  [1, CAROL, 'https://carol.example/shop'],
-] as const
 const SPEC = JSON.parse(renderFilterSpec(readFilterSpec('config/filter-spec.yaml')))
-
-const offer = (id: string, seller: number, gpu_model: string, second: number): string =>
-  listingText({
-    listing_id: id,
-    publisher_id: seller,
-    storefront_url: SHOPS[seller]![2],
-    offer_resource: { gpu_model, gpu_count: 8, region: 'Oslo' },
-    created_at: `2026-11-20T10:00:0${second}`,
-  })
-
-/** The own Registry, one source in memory and one that is live. Alice sells in all three, `shared` as different models. */
-async function openMarket(t: ExecutionContext, rules: string) {
-  const held = await startFake(t, {
-    items: [offer('shared', 0, 'H200', 3), offer('held-carol', 1, 'A100', 2)],
-    publishers: SHOPS,
-  })
-  const live = await startFake(t, {
-    items: [offer('shared', 0, 'H100', 3), offer('live-carol', 1, 'H200', 2)],
-    publishers: SHOPS,
-  })
-  const upstreams = [
-    { name: 'held', url: held.url },
-    { name: 'live', url: live.url },
-  ]
-  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
-  const service = await startPatientGateway(t, upstreams, { environment, more: rules })
-  await whenReady(service)
-  await whenAttributed(service)
-  const reload = (more: string) => service.reload(patientToml(upstreams, more))
-  return { ...service, reload }
-}
-
-type Item = {
-  listing_id: string
-  _meta: { registry: string; also_in: string[]; not_in?: string[]; label?: string }
-}
-
-async function itemsOf(service: RunningService, query = ''): Promise<Item[]> {
-  const reply = await service.get(`/listings${query}`)
-  const { items, total_after_filter } = reply.json() as { items: Item[]; total_after_filter: number }
-  if (items.length !== total_after_filter) throw new Error(`${items.length} of ${total_after_filter}`)
-  return items
-}
-
-const shown = async (service: RunningService, query = ''): Promise<string[]> =>
-  (await itemsOf(service, query)).map(({ listing_id, _meta }) => `${_meta.registry}/${listing_id}`).sort()
 
 const sell = (service: RunningService, fields: object, seller = ALICE) =>
   publish(service.url, seller, {
@@ -150,7 +93,6 @@ for (const [how, only, sent] of [
     const service = await startPatientGateway(t, upstreams, {
       more: `[[curation.rules]]\nonly = { ${only} = "H200" }\nlabel = "unverified"`,
     })
-    await whenReady(service)
     const reply = (await service.get('/listings')).json() as { complete: boolean; items: Item[] }
     t.true(reply.complete)
     t.deepEqual(
@@ -178,7 +120,6 @@ for (const only of ['gpu_model = "H200"', 'gpu = "H200"'])
       environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
       more: `[[curation.rules]]\nonly = { ${only} }`,
     })
-    await whenReady(outer)
     const source = async () => {
       const { sources } = (await outer.get('/admin/sources', ADMIN)).json()
       return (sources as { followed?: object; missed_changes: number; listings: number }[]).at(-1)!
@@ -290,7 +231,6 @@ test('rules: a copy whose publisher is not known may be of a denied one, so it i
     const service = await startPatientGateway(t, upstreams, {
       more: `[curation]\ndeny_publishers = ["${ALICE.address}"]`,
     })
-    await whenReady(service)
     const answer = (await service.get('/listings')).json() as { complete: boolean; sources: object[] }
     t.like(answer, { total_after_filter: 0, complete: false })
     t.like(answer.sources.at(-1), {

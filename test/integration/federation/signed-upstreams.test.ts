@@ -4,20 +4,21 @@ import test, { type ExecutionContext } from 'ava'
 import type { Overrides } from '../../../src/context/process.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
-import {
-  patientToml,
-  startFake,
-  startPatientGateway,
-  type UpstreamEntry,
-  whenAttributed,
-} from '../../helpers/gateway.ts'
+import { patientToml, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { runCli, temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
 import { ALICE } from '../../helpers/seller.ts'
+import { type Answer, idsOf } from '../../helpers/sequence.ts'
 import { ed25519Key } from '../../helpers/signed-line.ts'
 import type { SignedListing } from '../../helpers/signed-market.ts'
 import { authorityEnvironment } from '../../helpers/signed-reader.ts'
-import { type Fault, identityToml, pinToml, startSignedRegistry } from '../../helpers/signed-registry.ts'
+import {
+  type Fault,
+  identityToml,
+  pinToml,
+  signedSettings,
+  startSignedRegistry,
+} from '../../helpers/signed-registry.ts'
 
 const WALLET = ALICE.address.toLowerCase()
 const KEY = 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg'
@@ -30,13 +31,6 @@ const UNCACHED = '[cache]\nfresh_seconds = 0\n'
 const REYKJAVIK = 'region=Reykjavik,+IS'
 
 type SignedRegistryState = Awaited<ReturnType<typeof startSignedRegistry>>['state']
-type Source = { registry: string; state: string; reason?: string }
-type Answer = {
-  total_after_filter: number
-  complete: boolean
-  items: { listing_id: string; _meta: { registry: string; publisher: string | null; also_in: string[] } }[]
-  sources: Source[]
-}
 
 type Options = Overrides & {
   more?: readonly UpstreamEntry[]
@@ -47,13 +41,10 @@ type Options = Overrides & {
 }
 
 async function start(t: ExecutionContext, options: Options = {}) {
-  const { more = [], keys: pinned = (own) => [own], state = {}, ...overrides } = options
+  const { more = [], keys = (own) => [own], state = {}, ...overrides } = options
   const registry = await startSignedRegistry(t, LISTINGS)
   Object.assign(registry.state, state)
-  const keys = pinned(registry.identifier, registry.foreign).map(
-    (identifier) => `{ scheme = "ed25519", identifier = "${identifier}" }`,
-  )
-  const settings = `protocol = "signed"\nauthority = "registry-a"\nidentities = [${keys.join()}]`
+  const settings = signedSettings(...keys(registry.identifier, registry.foreign))
   const service = await startPatientGateway(t, [{ name: 'market', url: registry.url, settings }, ...more], {
     ...overrides,
     more: `${identityToml(t)}${UNCACHED}`,
@@ -67,11 +58,8 @@ async function plainUpstream(t: ExecutionContext): Promise<UpstreamEntry> {
   return { name: 'plain', url: (await startFake(t, { items: [item] })).url }
 }
 
-const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id)
-
 test(`signed upstream: pages, filters, publishers and single listings are read`, async (t) => {
   const service = await start(t)
-  await whenAttributed(service)
   const { listings, get } = service
   const all = await listings()
   t.deepEqual(idsOf(all), ['of-wallet', 'of key'])
@@ -145,9 +133,7 @@ test('signed upstream: the same listing of a plain Registry is one with it', asy
 test('check: names how many keys of a signed upstream are pinned, and what to do with the second', async (t) => {
   const { url, identifier, foreign } = await startSignedRegistry(t, LISTINGS)
   const check = async (...keys: string[]) => {
-    const identities = keys.map((key) => `{ scheme = "ed25519", identifier = "${key}" }`)
-    const toml = `${identityToml(t)}[[upstreams]]\nname = "market"\nurl = "${url}"\nallow_private_addresses = true
-timeout_ms = 60000\nprotocol = "signed"\nauthority = "registry-a"\nidentities = [${identities.join()}]\n`
+    const toml = patientToml([{ name: 'market', url, settings: signedSettings(...keys) }], identityToml(t))
     const env = { ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml), STORE_URL: 'sqlite::memory:' }
     const { stdout } = await runCli(['check'], { env })
     return JSON.parse(stdout).at(-1) as { state: string; finding: string }
@@ -167,12 +153,7 @@ timeout_ms = 60000\nprotocol = "signed"\nauthority = "registry-a"\nidentities = 
 test('signed Registry: the command line reads one that the buyer file pins, and no answer of another key', async (t) => {
   const { url, identifier, state } = await startSignedRegistry(t, LISTINGS)
   const configOf = (key: string, urls = `"${url}/"`): string =>
-    temporaryFile(
-      t,
-      'buyer.toml',
-      `[registry]\nurls = [${urls}]\n[registry.authorities."${url}"]\nauthority = "registry-a"\n` +
-        `identities = [{ scheme = "ed25519", identifier = "${key}" }]\n`,
-    )
+    temporaryFile(t, 'buyer.toml', `[registry]\nurls = [${urls}]\n${pinToml(url, key)}`)
   const run = (command: string[], ...of: Parameters<typeof configOf>) =>
     runCli([...command, '--discovery-timeout', '60', '--config', configOf(...of)])
   const { code, stdout } = await run(['listings'], identifier)
@@ -246,8 +227,7 @@ test('signed upstream: the keys of a Registry and of the gateway are changed wit
   const registry = await startSignedRegistry(t, LISTINGS)
   const file = temporaryFile(t, 'gateway.key', Buffer.alloc(32, 7).toString('base64url'))
   const toml = (...identifiers: string[]): string => {
-    const keys = identifiers.map((identifier) => `{ scheme = "ed25519", identifier = "${identifier}" }`)
-    const settings = `protocol = "signed"\nauthority = "registry-a"\nidentities = [${keys.join()}]`
+    const settings = signedSettings(...identifiers)
     const identity = `[gateway.identity]\nscheme = "ed25519"\nkey_file = "${file}"\n${UNCACHED}`
     return patientToml([{ name: 'market', url: registry.url, settings }], identity)
   }

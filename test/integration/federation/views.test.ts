@@ -1,7 +1,7 @@
 import test from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenAttributed, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { mintKey } from '../../helpers/seller.ts'
 
@@ -82,8 +82,6 @@ test('views: a lookup names the sources that decided, whatever hidden copies oth
       upstreams.filter(({ name }) => names.includes(name)),
       { more: `[access]\nanonymous = "partners"\n${view('filter = { gpu_model = "H100" }')}` },
     )
-    await whenReady(service)
-    await whenAttributed(service)
     const { text, headers } = await service.get('/listings/x')
     return {
       listing: JSON.parse(text).listing,

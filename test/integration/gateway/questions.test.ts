@@ -3,7 +3,7 @@ import { createClient, ProblemError } from '../../../src/client/client.ts'
 import { queryString, readView } from '../../../src/web/board/view.ts'
 import { agentAt } from '../../helpers/agent.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenAttributed } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { runCli } from '../../helpers/run-cli.ts'
 import { startScriptedFeed } from '../../helpers/scripted-feed.ts'
 
@@ -33,7 +33,6 @@ const ITEMS = [
 async function openDoors(t: ExecutionContext): Promise<Record<string, Door>> {
   const fake = await startFake(t, { items: ITEMS, kind: 'gateway' })
   const gateway = await startPatientGateway(t, [{ name: 'eu', url: fake.url, settings: 'kind = "gateway"' }])
-  await whenAttributed(gateway)
   const { url, get } = gateway
   const agent = await agentAt(t, url)
   const client = createClient({ url })
@@ -222,7 +221,6 @@ test('questions: every door reads one question alike', async (t) => {
 test('questions: the beginning of an address is answered over HTTP with the addresses that begin so', async (t) => {
   const fake = await startFake(t, { items: ITEMS, publishers: [[1, WALLET]] })
   const gateway = await startPatientGateway(t, [{ name: 'eu', url: fake.url }])
-  await whenAttributed(gateway)
   for (const text of ['0x0f26', '0X0F26', '0x0f26…3d2a', '0x0f26...3d2a']) {
     const { total_after_filter, suggestions, detail } = (
       await gateway.get(`/listings?gpu=A100&publisher=${encodeURIComponent(text)}`)

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 
 test('a source that is away is asked once a question, not again for its page', async (t) => {
@@ -30,7 +30,6 @@ test('no-cache: a listing that the best source has lost is shown from the next o
   })
   const clock = manualClock()
   const service = await startPatientGateway(t, [held(best, 'best'), held(next, 'next')], { clock })
-  await whenReady(service)
   const shown = async (headers: Record<string, string>) => {
     const { items } = (await service.get('/listings', headers)).json() as {
       items: { _meta: { registry: string } }[]

@@ -1,57 +1,14 @@
 import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
-import {
-  type FakeOptions,
-  type FakeRegistry,
-  listingText,
-  listingTexts,
-} from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
+import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { jsonText } from '../../helpers/json-text.ts'
-import type { RunningService } from '../../helpers/registry.ts'
 import { runs } from '../../helpers/runs.ts'
-import type { Answer } from '../../helpers/sequence.ts'
+import { type Answer, idsOf } from '../../helpers/sequence.ts'
 
-type Opened = RunningService & { fake: FakeRegistry; read: (path: string) => Promise<Answer> }
-
-/** No Registry of its own. */
-const PURE = '[registry]\nenabled = false\n'
-const NDJSON = { Accept: 'application/x-ndjson' }
-
-/** A gateway over one upstream, without a Registry of its own. */
-async function open(
-  t: ExecutionContext,
-  fakeOptions: FakeOptions,
-  { settings = '', more = '' } = {},
-): Promise<Opened> {
-  const fake = await startFake(t, fakeOptions)
-  const kind = fakeOptions.kind === undefined ? '' : `kind = "${fakeOptions.kind}"\n`
-  const service = await startPatientGateway(t, [{ name: 'up', url: fake.url, settings: kind + settings }], {
-    more: more + PURE,
-  })
-  const read = async (path: string) => (await service.get(path)).json() as Answer
-  return { ...service, fake, read }
-}
-
-/** Another gateway, before the one at `url`. */
-function openOuter(
-  t: ExecutionContext,
-  url: string,
-  { settings = '', more = '' } = {},
-): Promise<RunningService> {
-  const upstream = { name: 'eu', url, settings: `kind = "gateway"\n${settings}` }
-  return startPatientGateway(t, [upstream], { more: `id = "outer"\n${more}${PURE}` })
-}
-
-async function linesOf({ get }: RunningService, path = '/listings'): Promise<Record<string, unknown>[]> {
-  const { text } = await get(path, NDJSON)
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-}
-
-const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id)
+/** A gateway without a Registry of its own. */
+const open = (t: ExecutionContext, upstream: UpstreamEntry, id = 'inner') =>
+  startPatientGateway(t, [upstream], { more: `id = "${id}"\n[registry]\nenabled = false\n` })
 
 /** A listing with its id, status and time, and around them whatever JSON allows: as it is, and without white space. */
 const oddListing = fc
@@ -70,10 +27,10 @@ test('a listing passes a gateway byte for byte, a second one except for white sp
       const [items = [], compact = []] = [0, 1].map((form) =>
         odd.map((one, n) => one[form]!.replace('"ID"', `"${String(n).padStart(3, '0')}"`)),
       )
-      const { url, get } = await open(t, { items })
-      const outer = await openOuter(t, url)
+      const inner = await open(t, { name: 'up', url: (await startFake(t, { items })).url })
+      const outer = await open(t, { name: 'eu', url: inner.url, settings: 'kind = "gateway"' }, 'outer')
       for (const [service, registry, listings] of [
-        [{ get }, 'up', items],
+        [inner, 'up', items],
         [outer, 'eu/up', compact],
       ] as const) {
         const { text } = await service.get('/listings')
@@ -89,13 +46,12 @@ test('a listing passes a gateway byte for byte, a second one except for white sp
 test('listings too long or nested too deep are left out and counted, in pages and streams', async (t) => {
   const long = listingText({ listing_id: 'long', demands: ['x'.repeat(70_000)] })
   const deep = listingText({ listing_id: 'deep' }).replace('[]', '['.repeat(40) + ']'.repeat(40))
-  const service = await open(t, { items: [long, deep, ...listingTexts('a', 2)] })
-  const page = await service.read('/listings')
+  const fake = await startFake(t, { items: [long, deep, ...listingTexts('a', 2)] })
+  const { get } = await open(t, { name: 'up', url: fake.url })
+  const page = (await get('/listings?gpu_model=H100')).json() as Answer
   t.deepEqual(idsOf(page), ['a-0000', 'a-0001'])
-  t.is(page.sources[0]?.invalid, 2)
-  const lines = await linesOf(service)
+  t.like(page, { total_after_filter: 2, sources: [{ invalid: 2 }] })
+  const lines = (await get('/listings', { Accept: 'application/x-ndjson' })).text.trim().split('\n')
   t.is(lines.length, 3)
-  t.like(lines.at(-1)?._meta, { sources: [{ invalid: 2 }] })
-  const filtered = await service.read('/listings?gpu_model=H100')
-  t.like(filtered, { total_after_filter: 2, sources: [{ invalid: 2 }] })
+  t.like(JSON.parse(lines.at(-1)!)._meta, { sources: [{ invalid: 2 }] })
 })

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { mintKey } from '../../helpers/seller.ts'
 
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
@@ -24,7 +24,6 @@ test('turns: a question of one reader waits for at most half of twenty of anothe
   const gateway = await startPatientGateway(t, [{ name: 'far', url: fake.url }], {
     environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
   })
-  await whenReady(gateway)
   const [many, one] = await Promise.all([
     mintKey(gateway.url, { scope: 'read' }),
     mintKey(gateway.url, { scope: 'read' }),

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
 
 const KEY = `${'k'.repeat(20)}-0123456789abcdef`
@@ -17,7 +17,6 @@ test('own key: an answer that contains our key is refused', async (t) => {
     const fake = await startFake(t, { items, kind, script: [{ kind: 'serve', ...encoding }] })
     const upstream = { name: 'a', url: fake.url, settings: `${settings}\nkind = "${kind}"` }
     const { get } = await startGateway(t, [upstream], { environment })
-    await whenReady({ get })
     const { text, json } = await get('/listings')
     t.false(text.includes(KEY))
     t.regex(text, /"reason":"bad_envelope"/, kind)

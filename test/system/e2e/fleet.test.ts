@@ -6,7 +6,7 @@ import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { gatewayToml } from '../../helpers/gateway.ts'
 import { ownRedis } from '../../helpers/redis.ts'
-import { send, startRegistry } from '../../helpers/registry.ts'
+import { closable, send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
 import { startProcess } from '../../helpers/service-process.ts'
 
@@ -23,14 +23,9 @@ test('fleet: replicas on one Redis are shown as one, and alone without Redis', a
     REGISTRY_BOOTSTRAP_API_KEY: 'reader',
   }
   const startReplica = async () => {
-    const closers: (() => unknown)[] = []
-    const owner = { teardown: (close: () => unknown) => void closers.push(close) }
+    const owner = closable(t)
     const { url } = await startRegistry(owner, { environment, toml, saveReportEveryMs: 50 })
-    const close = async (): Promise<void> => {
-      for (const end of closers.splice(0)) await end()
-    }
-    t.teardown(close)
-    return { url, close }
+    return { url, close: owner.close }
   }
   const [a, b] = [await startReplica(), await startReplica()]
   for (const { url } of [a, b, b]) await send(`${url}/listings`, { headers: READER })

@@ -167,32 +167,6 @@ test('store outage: keys are verified at once after a clock jump', async (t) => 
   }
 })
 
-test('store outage: a moved database file refuses writes until it is back', async (t) => {
-  const path = join(temporaryFolder(t), 'entrepot.db')
-  const service = await start(t, { storeUrl: `sqlite:${path}` })
-  const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
-  t.is(await publishing('one'), 201)
-  t.deepEqual(creations(service), [`sqlite:${path}`])
-  renameSync(path, `${path}.away`)
-  for (let n = 0; n < 3; n++) {
-    t.is(await publishing(`refused-${n}`), 503)
-    t.is((await service.get('/health')).status, 503)
-  }
-  t.is((await service.get('/live')).status, 200)
-  t.is((await service.get('/ready')).status, 200)
-  t.is((await service.get('/listings')).json().count, 1)
-  renameSync(`${path}.away`, path)
-  await eventually('/health answers 200', () => answers(service, '/health', 200))
-  t.is(await publishing('two'), 201)
-  t.deepEqual(service.storeEvents(), [
-    [
-      'store unavailable',
-      'the database file was moved, replaced or deleted while it was open; put it back, or restart the service',
-    ],
-    ['store available'],
-  ])
-})
-
 test('store outage: while every new signature is refused, /health and the log give the reason', async (t) => {
   const path = join(temporaryFolder(t), 'entrepot.db')
   await openSqliteStore(path).close()
@@ -210,46 +184,66 @@ test('store outage: while every new signature is refused, /health and the log gi
   t.like(service.storeEvents(), [['store unavailable']])
 })
 
-test('store outage: failing polls keep reads, and fail writes until they recover', async (t) => {
-  const path = join(temporaryFolder(t), 'entrepot.db')
-  const service = await start(t, { storeUrl: `sqlite:${path}` })
+/** `spoil` makes the store fail, and gives what repairs it. */
+async function refusesWritesMeanwhile(
+  t: ExecutionContext,
+  { storeUrl, spoil, reason }: { storeUrl: string; spoil: () => Promise<() => unknown>; reason: string },
+): Promise<void> {
+  const service = await start(t, { storeUrl })
   const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
   t.is(await publishing('one'), 201)
-  const repair = damageHeader(path)
-  await eventually('an event', () => service.storeEvents().length > 0)
+  t.is(creations(service).length, 1)
+  const repair = await spoil()
   for (let n = 0; n < 3; n++) {
     t.is(await publishing(`refused-${n}`), 503)
     t.is((await service.get('/health')).status, 503)
     t.is((await service.get(`/listings?limit=${n + 1}`)).json().count, 1)
   }
-  repair()
-  const other = openSqliteStore(path)
-  await other.addKey(keyNamed('from another process'))
-  await other.close()
+  for (const path of ['/live', '/ready']) t.is((await service.get(path)).status, 200)
+  await repair()
   await eventually('/health answers 200', () => answers(service, '/health', 200))
   t.is(await publishing('two'), 201)
   await eventually('two events', () => service.storeEvents().length > 1)
-  t.deepEqual(service.storeEvents(), [['store unavailable', 'file is not a database'], ['store available']])
-})
+  t.deepEqual(service.storeEvents(), [['store unavailable', reason], ['store available']])
+}
 
-test('store outage: a read-only Redis refuses writes and serves reads', async (t) => {
-  const redis = await ownRedis(t)
-  const operator = new Redis(redis.url)
+for (const [what, reason, spoil] of [
+  [
+    'damaged',
+    'file is not a database',
+    (path: string) => {
+      const repair = damageHeader(path)
+      return async () => {
+        repair()
+        const other = openSqliteStore(path)
+        await other.addKey(keyNamed('from another process'))
+        await other.close()
+      }
+    },
+  ],
+  [
+    'moved',
+    'the database file was moved, replaced or deleted while it was open; put it back, or restart the service',
+    (path: string) => {
+      renameSync(path, `${path}.away`)
+      return () => renameSync(`${path}.away`, path)
+    },
+  ],
+] as const)
+  test(`store outage: a ${what} database file refuses writes and serves reads until it is repaired`, async (t) => {
+    const path = join(temporaryFolder(t), 'entrepot.db')
+    await refusesWritesMeanwhile(t, { storeUrl: `sqlite:${path}`, reason, spoil: async () => spoil(path) })
+  })
+
+test('store outage: a read-only Redis refuses writes and serves reads until it is writable', async (t) => {
+  const { url: storeUrl } = await ownRedis(t)
+  const operator = new Redis(storeUrl)
   t.teardown(() => operator.disconnect())
-  const service = await start(t, { storeUrl: redis.url })
-  const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
-  t.is(await publishing('one'), 201)
-  await operator.replicaof('127.0.0.1', 1)
-  for (let n = 0; n < 3; n++) {
-    t.is(await publishing(`refused-${n}`), 503)
-    t.is((await service.get('/health')).status, 503)
-    t.is((await service.get(`/listings?limit=${n + 1}`)).json().count, 1)
+  const spoil = async () => {
+    await operator.replicaof('127.0.0.1', 1)
+    return () => operator.replicaof('NO', 'ONE')
   }
-  await operator.replicaof('NO', 'ONE')
-  await eventually('/health answers 200', () => answers(service, '/health', 200))
-  t.is(await publishing('two'), 201)
-  await eventually('two events', () => service.storeEvents().length > 1)
-  t.deepEqual(service.storeEvents(), [['store unavailable', 'Redis answered READONLY'], ['store available']])
+  await refusesWritesMeanwhile(t, { storeUrl, reason: 'Redis answered READONLY', spoil })
 })
 
 test('store outage: a Redis that was emptied is in the log, with the listings before and now', async (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { block, unblock } from '../../../helpers/blocks.ts'
 import { eventually } from '../../../helpers/eventually.ts'
-import { startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startGateway } from '../../../helpers/gateway.ts'
 import { ownRedis, testRedis } from '../../../helpers/redis.ts'
 import { type RunningService, startRegistry } from '../../../helpers/registry.ts'
 import { remainsToTheByte } from '../../../helpers/restart.ts'
@@ -61,12 +61,10 @@ test('block: it holds on every replica of a Redis, and is refused while Redis is
 test('a followed upstream: a shared pull has its position, from which other replicas follow', async (t) => {
   const scripted = await startScriptedEntrepot(t, [': idle\n\n'])
   const { url } = await ownRedis(t)
-  const start = async () =>
-    whenReady(
-      await startGateway(t, [{ name: 'entrepot', url: scripted.url, settings: 'refresh_seconds = 3600' }], {
-        environment: { STORE_URL: url, REGISTRY_ADMIN_API_KEY: 'admin' },
-      }),
-    )
+  const start = () =>
+    startGateway(t, [{ name: 'entrepot', url: scripted.url, settings: 'refresh_seconds = 3600' }], {
+      environment: { STORE_URL: url },
+    })
   await start()
   await eventually('saved and followed', () => scripted.opened.length === 1)
   await start()

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../../helpers/eventually.ts'
 import { type FakeRegistry, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../../../helpers/manual-clock.ts'
 import { testRedis } from '../../../helpers/redis.ts'
 import type { RunningService } from '../../../helpers/registry.ts'
@@ -25,7 +25,6 @@ async function open(t: ExecutionContext) {
       random: () => 0.5,
       environment: { STORE_URL: url },
     })
-    await whenReady(replica)
     return Object.assign(replica, { clock })
   }
   return { fake, start }

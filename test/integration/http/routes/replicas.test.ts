@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { CopyIndex } from '../../../../src/listing-index/copy-index.ts'
 import type { FleetJson } from '../../../../src/wire/fleet.ts'
 import { listingTexts } from '../../../helpers/fake-registry.ts'
-import { gatewayToml, startFake, startGateway, whenAttributed } from '../../../helpers/gateway.ts'
+import { gatewayToml, startFake, startGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
@@ -48,7 +48,6 @@ test('replicas: a minute after a copy of the index is marked wrongly, the metric
   const upstreams = ['one', 'two'].map((name) => ({ name, url: fake.url }))
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const gateway = await startGateway(t, upstreams, { environment, clock, index, log })
-  await whenAttributed(gateway)
   const found = async () => {
     const { replicas }: FleetJson = JSON.parse((await gateway.get('/admin/replicas', ADMIN)).text)
     const { text } = await gateway.get('/metrics', ADMIN)

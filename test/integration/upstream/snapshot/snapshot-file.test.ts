@@ -92,7 +92,7 @@ test('a snapshot that was saved for one key is not shown under another', async (
   const settings = 'api_key_env = "KEY"'
   const STORE_URL = temporaryStore(t)
   const ask = async (KEY: string) => {
-    const { status, json } = await askBriefly({ name: 'club', url: fake.url, settings }, '/listings', {
+    const { status, json } = await askBriefly(t, { name: 'club', url: fake.url, settings }, '/listings', {
       STORE_URL,
       KEY,
     })
