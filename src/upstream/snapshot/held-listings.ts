@@ -10,7 +10,6 @@ import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import { type FirstPage, totalsOf } from './first-page.ts'
 import { isHeldInPart, missingAfter, retainUnreachable, withLastContact } from './gateway-gaps.ts'
-import type { PullHistory } from './next-pull.ts'
 import type { FoundPublisher, Pull } from './pull.ts'
 import { type Bounds, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
 import { type HeldSnapshot, isHiding, type PullContext, type SnapshotState } from './snapshot-state.ts'
@@ -42,10 +41,6 @@ export class HeldListings {
     this.#removed = []
   }
 
-  note(news: Partial<PullHistory>): void {
-    if (!this.#isClosed) this.#state.history = { ...this.#state.history, ...news }
-  }
-
   async restore({ listings, ...about }: SavedSnapshot): Promise<void> {
     const { newest, partOf } = newestOf(listings, this.bounds)
     const empty = this.#empty()
@@ -53,7 +48,7 @@ export class HeldListings {
     // Meanwhile an earlier runtime may have pulled a newer one.
     if (this.#state.current !== null) return empty.drop()
     make()
-    this.#hold({ partOf, ...about, snapshot, invalid: 0, totals: null }, { isContinued: true })
+    this.#set({ partOf, ...about, snapshot, invalid: 0, totals: null }, null, true)
   }
 
   /** What may be held. */
@@ -105,10 +100,7 @@ export class HeldListings {
     listings: ReadonlyMap<string, Item> | null,
   ): Promise<boolean> {
     const { current, failure } = this.#state
-    const hasChanged = await this.#replace(listings ?? new Map(current?.snapshot), about, {
-      failure,
-      isContinued: true,
-    })
+    const hasChanged = await this.#replace(listings ?? new Map(current?.snapshot), about, failure, true)
     const { snapshot } = this.#state.current ?? {}
     if (snapshot !== undefined) this.share({ id, hash }, snapshot, snapshot.version)
     return hasChanged
@@ -128,7 +120,8 @@ export class HeldListings {
     const current = this.#state.current
     if (current === null || this.#isClosed) return
     const invalid = current.invalid + current.snapshot.put(items.map((item) => item.toItem()))
-    this.#hold({ ...current, invalid, totals: totals ?? current.totals, partOf: this.#pushOut(current) })
+    const partOf = this.#pushOut(current)
+    this.#set({ ...current, invalid, partOf, totals: totals ?? current.totals }, null)
   }
 
   /** Applies changes of the upstream's stream, up to that position. @returns ids that they name */
@@ -190,7 +183,6 @@ export class HeldListings {
     const isHidden = failure !== null && isHiding(failure) && !isHiding(latest)
     this.#set(isTakenBack ? null : current, isHidden ? failure : latest)
     this.#state.lastError = lastError
-    this.note({ hasFailed: true })
   }
 
   /** Removes the oldest listings beyond the bounds. @returns how many listings the upstream has, where others are not held */
@@ -208,7 +200,8 @@ export class HeldListings {
   async #replace(
     listings: ReadonlyMap<string, Item>,
     about: Omit<HeldSnapshot, 'snapshot'>,
-    { failure = null, isContinued = false }: HoldOptions = {},
+    failure: SourceError | null = null,
+    isContinued = false,
   ): Promise<boolean> {
     const { upstream, log, clock } = this.#options
     const { current } = this.#state
@@ -231,7 +224,7 @@ export class HeldListings {
     this.differences = copies === null ? [] : differencesOf(copies, snapshot, about.missing)
     if (failure === null || this.#state.current === null)
       logPull(log, upstream.name, this.#state, { ...about, partOf, listings: snapshot.size })
-    this.#hold({ ...about, partOf, snapshot }, { failure, isContinued })
+    this.#set({ ...about, partOf, snapshot }, failure, isContinued)
     if (snapshot !== before) before.dropLater(clock)
     return listingIds.length > 0
   }
@@ -239,11 +232,6 @@ export class HeldListings {
   #empty(): Snapshot {
     const { index, upstream } = this.#options
     return new Snapshot(index, upstream.name)
-  }
-
-  #hold(current: HeldSnapshot, { failure = null, isContinued }: HoldOptions = {}): void {
-    this.#set(current, failure, isContinued)
-    this.note({ isHeld: true, hasFailed: failure !== null })
   }
 
   #set(current: HeldSnapshot | null, failure: SourceError | null, isContinued = false): void {
@@ -332,10 +320,4 @@ function differencesOf(
       .sort()
       .join('\n')
   return [...before].flatMap(([id, copies]) => (contentOf(copies) === contentOf(snapshot.find(id)) ? [] : id))
-}
-
-type HoldOptions = {
-  failure?: SourceError | null
-  /** As in `SnapshotState.set`. */
-  isContinued?: boolean
 }
