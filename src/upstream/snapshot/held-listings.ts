@@ -10,7 +10,7 @@ import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import { type FirstPage, totalsOf } from './first-page.ts'
 import { isHeldInPart, missingAfter, retainUnreachable, withLastContact } from './gateway-gaps.ts'
-import type { FoundPublisher, Pull } from './pull.ts'
+import type { Pull } from './pull.ts'
 import { type Bounds, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
 import { type HeldSnapshot, isHiding, type PullContext, type SnapshotState } from './snapshot-state.ts'
 
@@ -74,10 +74,10 @@ export class HeldListings {
   /** All listings, or the newest within the bounds. @returns whether any has changed */
   async replace(pulled: Pull, first: FirstPage): Promise<boolean> {
     const { current } = this.#state
-    const { invalid, missing, ageSeconds, gatewayId, partOf, publishersLater } = pulled
+    const { invalid, missing, ageSeconds, gatewayId, partOf } = pulled
     const listings = retainUnreachable(current?.snapshot ?? [], pulled)
     const { askedAt: takenAt, page } = first
-    const hasChanged = await this.#replace(listings, {
+    return this.#replace(listings, {
       takenAt,
       ageSeconds,
       invalid,
@@ -87,8 +87,6 @@ export class HeldListings {
       feedPosition: page?.about.changesPosition,
       totals: totalsOf(first, partOf ?? listings.size),
     })
-    void publishersLater?.then((publishers) => this.#setPublishers(takenAt, publishers))
-    return hasChanged
   }
 
   /**
@@ -238,23 +236,6 @@ export class HeldListings {
     this.#state.set({ current, failure }, isContinued)
     this.#options.onResize(current?.snapshot.retainedBytes ?? 0)
   }
-
-  /** Of the pull that began then, while no later one has ended. */
-  async #setPublishers(takenAt: number, publishers: ReadonlyMap<string, FoundPublisher>): Promise<void> {
-    const { current } = this.#state
-    if (current?.takenAt !== takenAt) return
-    const { snapshot } = current
-    let left = PUBLISHERS_PER_TURN
-    for (const [key, publisher] of publishers) {
-      const copy = snapshot.get(key)
-      if (copy !== undefined) snapshot.put([{ ...copy, ...publisher }])
-      if (--left > 0) continue
-      await new Promise(setImmediate)
-      if (this.#state.current?.snapshot !== snapshot || this.#isClosed) return
-      left = PUBLISHERS_PER_TURN
-    }
-    this.#set({ ...current }, this.#state.failure)
-  }
 }
 
 /** What changes with a pull that has succeeded, before the state does. */
@@ -276,9 +257,6 @@ function logPull(
     log.warn({ upstream, missing: describeAllMissing(missing) }, 'upstream gateway answered incomplete')
   if (missing === undefined && !wasComplete) log.info({ upstream }, 'upstream gateway answers complete again')
 }
-
-/** About 5 ms. */
-const PUBLISHERS_PER_TURN = 100
 
 const listingIdOf = (change: FeedChange): string | null =>
   change.kind === 'source' ? null : change.kind === 'listing' ? change.item.listingId : change.listingId

@@ -14,13 +14,11 @@ import { renderEnvelope } from '../../wire/envelope.ts'
 import { type Get, rejectKeyEcho } from '../http/request.ts'
 import { type FetchPage, queryParameters, readVia } from '../page/fetch-page.ts'
 import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageItem } from '../page/listing-page.ts'
-import type { Attributable, PublisherDirectory } from '../publisher-directory.ts'
+import type { PublisherDirectory } from '../publisher-directory.ts'
 import { rejectionOf, type UpstreamQuery } from '../push-down.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
 import { joinPages, type PullBounds } from './joined-pages.ts'
-import { Collected, isBeyond, snapshotKey } from './snapshot.ts'
-
-export type FoundPublisher = Pick<Item, 'publisher' | 'aliases'>
+import { Collected, isBeyond } from './snapshot.ts'
 
 /** Listings by key. */
 export type Pull = {
@@ -32,8 +30,6 @@ export type Pull = {
   /** Age of its oldest data when they were sent. */
   ageSeconds?: number | undefined
   gatewayId?: string | undefined
-  /** By key, of listings whose publisher is found after the pull. Never rejects. */
-  publishersLater?: Promise<ReadonlyMap<string, FoundPublisher>> | undefined
 }
 
 export type PullOptions = {
@@ -147,30 +143,11 @@ async function pullPages(
   const { missing, ageSeconds, invalid, isEnded, expected } = joined
   const byKey = [...joined.collected.listings]
   const items = byKey.map(([, item]) => item)
-  const hasEnded = await options.publishers.attributeAll(items, bounds.until)
+  await options.publishers.attributeAll(items, bounds.until)
   const listings = new Map(byKey.map(([key, item]) => [key, item.toItem()]))
   const partOf = isEnded ? undefined : expected
-  const publishersLater = hasEnded ? undefined : attributeLater(items, options.publishers)
   const { gatewayId } = joined.pages.at(-1)?.about ?? {}
-  return { listings, partOf, invalid, missing, ageSeconds, gatewayId, publishersLater }
-}
-
-/** Keeps ids only, which releases the pages. */
-function attributeLater(
-  items: readonly PageItem[],
-  publishers: PublisherDirectory,
-): Promise<ReadonlyMap<string, FoundPublisher>> {
-  const unknown: (Attributable & { key: string })[] = items
-    .filter(({ publisher }) => publisher === null)
-    .map((item) => {
-      const { publisherId, principals } = item
-      return { key: snapshotKey(item), publisherId, principals, publisher: null, aliases: undefined }
-    })
-  return (publishers.search ?? Promise.resolve()).then(() => {
-    publishers.setKnown(unknown)
-    const found = unknown.filter(({ publisher }) => publisher !== null)
-    return new Map(found.map(({ key, publisher, aliases }) => [key, { publisher, aliases }]))
-  })
+  return { listings, partOf, invalid, missing, ageSeconds, gatewayId }
 }
 
 /** `null` for an upstream without NDJSON. */
