@@ -20,15 +20,10 @@ export const PUBLISHER_FRESH_MS = 600_000
 const SEARCH_AGAIN_MS = 60_000
 const SEARCH_PAUSE_MS = 1_000
 const SEARCH_RETRY_MS = 5_000
-/** A search that takes longer has failed. */
+/** A search that takes longer has failed. Pulls wait for its end. */
 export const MAX_SEARCH_MS = 30_000
 /** How long readers wait for a search, from its start. */
 export const PUBLISHERS_WAIT_MS = 500
-/** How long a pull waits, from its start. */
-export const PULL_WAIT_MS = 10_000
-
-/** A listing, or what is kept of one until its publisher is known. */
-export type Attributable = Pick<PageItem, 'publisherId' | 'principals' | 'publisher' | 'aliases' | 'origin'>
 
 /** `aliases`: its keys before, the first one first; absent on the plain line, whose rows have no keys either. */
 type Publisher = { id: number; address: string | null; aliases?: readonly string[] }
@@ -71,26 +66,24 @@ export class PublisherDirectory {
    * Sets known publishers. Waits for a search for the others once, and not after one in vain.
    * @returns whether the search has ended, or is not expected to help
    */
-  async attribute(items: readonly Attributable[]): Promise<boolean> {
+  async attribute(items: readonly PageItem[]): Promise<boolean> {
     const search = this.#learn(items, this.#isPausing)
-    const waitMs = this.#outcome === 'vain' ? 0 : PUBLISHERS_WAIT_MS - this.#elapsedMs
+    const waitMs =
+      this.#outcome === 'vain' ? 0 : PUBLISHERS_WAIT_MS - (this.#clock.monotonic() - this.#startedAt)
     const hasEnded = search === null || this.#outcome === 'failed' || (await this.#endsWithin(waitMs, search))
-    this.setKnown(items)
+    this.#setKnown(items)
     return hasEnded
   }
 
-  /** Sets the publishers of a pull. Waits longer, except after a failed search. @returns whether the search has ended */
-  async attributeAll(items: readonly Attributable[], until?: AbortSignal): Promise<boolean> {
+  /** Sets the publishers of a pull. Waits until the search has ended, except after a failed one. */
+  async attributeAll(items: readonly PageItem[], until?: AbortSignal): Promise<void> {
     const search = this.#learn(items, false)
-    const waitMs = this.#outcome === 'failed' ? 0 : PULL_WAIT_MS - this.#elapsedMs
-    const waiting = search === null ? true : this.#endsWithin(waitMs, search)
-    const hasEnded = await (until ? raceAbort(Promise.resolve(waiting), until).catch(() => false) : waiting)
-    this.setKnown(items)
-    return hasEnded
+    if (search !== null && this.#outcome !== 'failed')
+      await (until ? raceAbort(search, until).catch(() => {}) : search)
+    this.#setKnown(items)
   }
 
-  /** Sets known publishers, without a search. */
-  setKnown(items: readonly Attributable[]): void {
+  #setKnown(items: readonly PageItem[]): void {
     for (const item of items) {
       if (item.publisherId === null || item.origin !== undefined) continue
       Object.assign(
@@ -100,17 +93,12 @@ export class PublisherDirectory {
     }
   }
 
-  /** Since the search has begun. */
-  get #elapsedMs(): number {
-    return this.#clock.monotonic() - this.#startedAt
-  }
-
   get #isPausing(): boolean {
     return this.#clock.monotonic() < this.#pausedUntil
   }
 
   /** The search for unknown publishers of these. */
-  #learn(items: readonly Attributable[], isPausing: boolean): Promise<void> | null {
+  #learn(items: readonly PageItem[], isPausing: boolean): Promise<void> | null {
     const now = this.#clock.monotonic()
     let isUnknown = false
     for (const { publisherId, principals } of items) {
@@ -184,8 +172,8 @@ export class PublisherDirectory {
 /** A row may know a new key before the directory does, or the directory before the row. */
 function attributionOf(
   known: Publisher | undefined,
-  [primary, ...others]: Attributable['principals'],
-): Pick<Attributable, 'publisher' | 'aliases'> {
+  [primary, ...others]: PageItem['principals'],
+): Pick<PageItem, 'publisher' | 'aliases'> {
   if (known === undefined || known.address === null) return { publisher: null, aliases: undefined }
   const { address, aliases: before = [] } = known
   const keys = [...before, address]
@@ -197,7 +185,7 @@ function attributionOf(
 }
 
 /** Whether the row has other keys only: the publisher has replaced all that the directory had. */
-function isOther({ address, aliases }: Publisher, principals: Attributable['principals']): boolean {
+function isOther({ address, aliases }: Publisher, principals: PageItem['principals']): boolean {
   if (address === null || aliases === undefined || principals.length === 0) return false
   return !principals.some((one) => one === address || aliases.includes(one))
 }

@@ -14,7 +14,7 @@ import type { ListingPage, PageItem } from './page/listing-page.ts'
 import { namesOf, pushDown, rejectionOf, UNFILTERED, type UpstreamQuery } from './push-down.ts'
 import { WRONG } from './snapshot/held-listings.ts'
 import { fetchFirstPage, type Pull, type PullOptions, pull } from './snapshot/pull.ts'
-import { learnFilters, Snapshot } from './snapshot/snapshot.ts'
+import { learnFilters, newestOf, Snapshot } from './snapshot/snapshot.ts'
 
 /** A Registry of so many listings is pulled without filters: a better copy that does not match hides a worse one that does. */
 const MAX_UNFILTERED = 2000
@@ -260,9 +260,10 @@ export class PulledHolding implements Holding {
       const result = await pull(options, { page }, { ...bounds, until })
       return { ...result, cut: failure ?? (until.aborted ? 'timeout' : 'too_large') } as const
     })
-    const { listings, partOf, ageSeconds = 0, invalid, missing, cut } = pulled
+    const { newest, partOf: all } = newestOf(pulled.listings, bounds)
+    const { partOf = all, ageSeconds = 0, invalid, missing, cut } = pulled
     await learnFilters(index, filters())
-    const { next: snapshot, make } = await new Snapshot(index, name, sent.status).changeTo(listings)
+    const { next: snapshot, make } = await new Snapshot(index, name, sent.status).changeTo(newest)
     make()
     const isPart = partOf !== undefined
     const part = isPart ? ({ state: 'partial', held: snapshot.size, of: partOf } as const) : undefined

@@ -91,6 +91,8 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   }
   const puller = openPuller(parts, { ...requests, publishers, spec, checkSchema })
   const openedAt = clock.monotonic()
+  let hasPulled = false
+  void puller.ready.then(() => (hasPulled = true))
   const ask = createLookUp({
     name,
     fetch: async (...asked) => {
@@ -119,7 +121,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       puller.pull()
     },
     probe: () => breaker.probe(),
-    isReady: () => state.snapshot.isReady || clock.monotonic() - openedAt >= MAX_READY_MS,
+    isReady: () => hasPulled || clock.monotonic() - openedAt >= MAX_READY_MS,
     ready: Promise.all([spec.loaded, puller.ready]),
     start: () => puller.start(),
     stop: () => puller.close(),

@@ -243,11 +243,3 @@ export class PageItem implements Item {
     return origin === undefined ? item : { ...item, origin }
   }
 }
-
-/** Unique within an upstream. Ids have no line feeds, so keys sort as ids do. */
-export function listingKey(item: PageItem, kind: UpstreamKind): string {
-  const { listingId, publisherId, publisher, storefrontUrl, origin } = item
-  return kind === 'gateway' && origin !== undefined
-    ? `${listingId}\n${publisherId}\n${publisher}\n${storefrontUrl}`
-    : listingId
-}

@@ -10,8 +10,7 @@ import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import { type FirstPage, totalsOf } from './first-page.ts'
 import { isHeldInPart, missingAfter, retainUnreachable, withLastContact } from './gateway-gaps.ts'
-import type { PullHistory } from './next-pull.ts'
-import type { FoundPublisher, Pull } from './pull.ts'
+import type { Pull } from './pull.ts'
 import { type Bounds, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
 import { type HeldSnapshot, isHiding, type PullContext, type SnapshotState } from './snapshot-state.ts'
 
@@ -42,10 +41,6 @@ export class HeldListings {
     this.#removed = []
   }
 
-  note(news: Partial<PullHistory>): void {
-    if (!this.#isClosed) this.#state.history = { ...this.#state.history, ...news }
-  }
-
   async restore({ listings, ...about }: SavedSnapshot): Promise<void> {
     const { newest, partOf } = newestOf(listings, this.bounds)
     const empty = this.#empty()
@@ -53,7 +48,7 @@ export class HeldListings {
     // Meanwhile an earlier runtime may have pulled a newer one.
     if (this.#state.current !== null) return empty.drop()
     make()
-    this.#hold({ partOf, ...about, snapshot, invalid: 0, totals: null }, { isContinued: true })
+    this.#set({ partOf, ...about, snapshot, invalid: 0, totals: null }, null, true)
   }
 
   /** What may be held. */
@@ -79,10 +74,10 @@ export class HeldListings {
   /** All listings, or the newest within the bounds. @returns whether any has changed */
   async replace(pulled: Pull, first: FirstPage): Promise<boolean> {
     const { current } = this.#state
-    const { invalid, missing, ageSeconds, gatewayId, partOf, publishersLater } = pulled
+    const { invalid, missing, ageSeconds, gatewayId, partOf } = pulled
     const listings = retainUnreachable(current?.snapshot ?? [], pulled)
     const { askedAt: takenAt, page } = first
-    const hasChanged = await this.#replace(listings, {
+    return this.#replace(listings, {
       takenAt,
       ageSeconds,
       invalid,
@@ -92,8 +87,6 @@ export class HeldListings {
       feedPosition: page?.about.changesPosition,
       totals: totalsOf(first, partOf ?? listings.size),
     })
-    void publishersLater?.then((publishers) => this.#setPublishers(takenAt, publishers))
-    return hasChanged
   }
 
   /**
@@ -105,10 +98,7 @@ export class HeldListings {
     listings: ReadonlyMap<string, Item> | null,
   ): Promise<boolean> {
     const { current, failure } = this.#state
-    const hasChanged = await this.#replace(listings ?? new Map(current?.snapshot), about, {
-      failure,
-      isContinued: true,
-    })
+    const hasChanged = await this.#replace(listings ?? new Map(current?.snapshot), about, failure, true)
     const { snapshot } = this.#state.current ?? {}
     if (snapshot !== undefined) this.share({ id, hash }, snapshot, snapshot.version)
     return hasChanged
@@ -128,7 +118,8 @@ export class HeldListings {
     const current = this.#state.current
     if (current === null || this.#isClosed) return
     const invalid = current.invalid + current.snapshot.put(items.map((item) => item.toItem()))
-    this.#hold({ ...current, invalid, totals: totals ?? current.totals, partOf: this.#pushOut(current) })
+    const partOf = this.#pushOut(current)
+    this.#set({ ...current, invalid, partOf, totals: totals ?? current.totals }, null)
   }
 
   /** Applies changes of the upstream's stream, up to that position. @returns ids that they name */
@@ -190,7 +181,6 @@ export class HeldListings {
     const isHidden = failure !== null && isHiding(failure) && !isHiding(latest)
     this.#set(isTakenBack ? null : current, isHidden ? failure : latest)
     this.#state.lastError = lastError
-    this.note({ hasFailed: true })
   }
 
   /** Removes the oldest listings beyond the bounds. @returns how many listings the upstream has, where others are not held */
@@ -208,7 +198,8 @@ export class HeldListings {
   async #replace(
     listings: ReadonlyMap<string, Item>,
     about: Omit<HeldSnapshot, 'snapshot'>,
-    { failure = null, isContinued = false }: HoldOptions = {},
+    failure: SourceError | null = null,
+    isContinued = false,
   ): Promise<boolean> {
     const { upstream, log, clock } = this.#options
     const { current } = this.#state
@@ -231,7 +222,7 @@ export class HeldListings {
     this.differences = copies === null ? [] : differencesOf(copies, snapshot, about.missing)
     if (failure === null || this.#state.current === null)
       logPull(log, upstream.name, this.#state, { ...about, partOf, listings: snapshot.size })
-    this.#hold({ ...about, partOf, snapshot }, { failure, isContinued })
+    this.#set({ ...about, partOf, snapshot }, failure, isContinued)
     if (snapshot !== before) before.dropLater(clock)
     return listingIds.length > 0
   }
@@ -241,31 +232,9 @@ export class HeldListings {
     return new Snapshot(index, upstream.name)
   }
 
-  #hold(current: HeldSnapshot, { failure = null, isContinued }: HoldOptions = {}): void {
-    this.#set(current, failure, isContinued)
-    this.note({ isHeld: true, hasFailed: failure !== null })
-  }
-
   #set(current: HeldSnapshot | null, failure: SourceError | null, isContinued = false): void {
     this.#state.set({ current, failure }, isContinued)
     this.#options.onResize(current?.snapshot.retainedBytes ?? 0)
-  }
-
-  /** Of the pull that began then, while no later one has ended. */
-  async #setPublishers(takenAt: number, publishers: ReadonlyMap<string, FoundPublisher>): Promise<void> {
-    const { current } = this.#state
-    if (current?.takenAt !== takenAt) return
-    const { snapshot } = current
-    let left = PUBLISHERS_PER_TURN
-    for (const [key, publisher] of publishers) {
-      const copy = snapshot.get(key)
-      if (copy !== undefined) snapshot.put([{ ...copy, ...publisher }])
-      if (--left > 0) continue
-      await new Promise(setImmediate)
-      if (this.#state.current?.snapshot !== snapshot || this.#isClosed) return
-      left = PUBLISHERS_PER_TURN
-    }
-    this.#set({ ...current }, this.#state.failure)
   }
 }
 
@@ -288,9 +257,6 @@ function logPull(
     log.warn({ upstream, missing: describeAllMissing(missing) }, 'upstream gateway answered incomplete')
   if (missing === undefined && !wasComplete) log.info({ upstream }, 'upstream gateway answers complete again')
 }
-
-/** About 5 ms. */
-const PUBLISHERS_PER_TURN = 100
 
 const listingIdOf = (change: FeedChange): string | null =>
   change.kind === 'source' ? null : change.kind === 'listing' ? change.item.listingId : change.listingId
@@ -332,10 +298,4 @@ function differencesOf(
       .sort()
       .join('\n')
   return [...before].flatMap(([id, copies]) => (contentOf(copies) === contentOf(snapshot.find(id)) ? [] : id))
-}
-
-type HoldOptions = {
-  failure?: SourceError | null
-  /** As in `SnapshotState.set`. */
-  isContinued?: boolean
 }

@@ -13,9 +13,9 @@ import {
   type WalkPage,
 } from '../../domain/walk/walk.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
-import { type ListingPage, listingKey, type PageItem } from '../page/listing-page.ts'
+import type { ListingPage, PageItem } from '../page/listing-page.ts'
 import type { UpstreamQuery } from '../push-down.ts'
-import { type Bounds, sizeOf } from './snapshot.ts'
+import { type Bounds, Collected, isBeyond, snapshotKey } from './snapshot.ts'
 
 /** Pages by cursor without new listings. */
 const MAX_REPEATED = 2
@@ -44,7 +44,7 @@ export type PullBounds = Partial<Bounds> & {
 export async function joinPages(
   { upstream: { name, kind }, fetch, query }: JoinOptions,
   firstPage: ListingPage | null,
-  { maxListings = Infinity, maxBytes = Infinity, until, onItems, takes }: PullBounds,
+  { until, onItems, takes, ...bounds }: PullBounds,
 ): Promise<JoinedPages> {
   let walk: Walk<JoinedPage> = beginWalk({
     name,
@@ -56,11 +56,11 @@ export async function joinPages(
     mayDivide500: kind === 'registry' && query.pushed.length === 0,
   })
   let first = firstPage
-  let pages = new JoinedPages(kind)
+  let pages = new JoinedPages()
   /** Until a walk that begins again has a page, those before. */
   let latest: JoinedPages | null = null
   const isEnough = (): boolean =>
-    latest !== null && (latest.listings > maxListings || latest.bytes > maxBytes || until?.aborted === true)
+    latest !== null && (isBeyond(bounds, latest.collected) || until?.aborted === true)
   try {
     while (!pages.isEnded && !isEnough()) {
       const event = await ask(nextRequest(walk))
@@ -74,12 +74,12 @@ export async function joinPages(
         onItems?.(added)
       }
       walk = after.walk
-      if (isRestart) pages = new JoinedPages(kind, walk.isSorted)
+      if (isRestart) pages = new JoinedPages(walk.isSorted)
     }
     return latest ?? pages
   } catch (error) {
     if (latest === null) throw error
-    const isTaken = latest.listings > 0 && error instanceof SourceError && takes?.(error)
+    const isTaken = latest.collected.size > 0 && error instanceof SourceError && takes?.(error)
     if (isTaken || until?.aborted) return latest
     throw error
   }
@@ -114,34 +114,32 @@ type JoinedPage = WalkPage & {
  */
 export class JoinedPages {
   readonly pages: ListingPage[] = []
-  /** Every listing with an id and a date once, matching or not, in the upstream's order. */
-  readonly items: PageItem[] = []
+  /** What can be held. */
+  readonly collected = new Collected<PageItem>()
   /** At the end of the upstream. */
   isEnded = false
-  /** Of the items that can be held. */
-  listings = 0
-  /** Their memory. */
-  bytes = 0
   /** Offset after the last page; decreases where reading stepped back. */
   #end = 0
   #isSorted: boolean
-  readonly #kind: UpstreamOptions['kind']
+  /** Every listing with an id and a date as it was first, matching or not, in the upstream's order. */
   readonly #byKey = new Map<string, PageItem>()
   readonly #unreadable = new Set<number>()
   #duplicates = 0
+  /** Too long, or nested too deep. */
+  #unholdable = 0
+  #last: PageItem | undefined
 
-  constructor(kind: UpstreamOptions['kind'], isSorted = true) {
-    this.#kind = kind
+  constructor(isSorted = true) {
     this.#isSorted = isSorted
   }
 
   /** How many the upstream has, matching or not: a gateway whose cursors never end may report any total. */
   get expected(): number {
-    return Math.max(this.pages.at(-1)?.total ?? 0, this.items.length)
+    return Math.max(this.pages.at(-1)?.total ?? 0, this.#byKey.size)
   }
 
   get invalid(): number {
-    return this.#unreadable.size
+    return this.#unreadable.size + this.#unholdable + this.collected.withoutRoom
   }
 
   get missing(): readonly MissingSource[] | undefined {
@@ -157,10 +155,10 @@ export class JoinedPages {
     const { items, offset, received, total, isGateway, nextCursor } = page
     const last = this.pages.at(-1)?.items.at(-1)
     const [first] = items
-    const rows = items.map((item) => [listingKey(item, this.#kind), item] as const)
+    const rows = items.map((item) => [snapshotKey(item), item] as const)
     const { fresh, duplicates, hasMoved, repeatsSome } = compareRows(rows, this.#byKey, this.#end)
     const unreadable = this.#newUnreadable(page)
-    const before = this.items.length + this.#duplicates + this.#unreadable.size
+    const before = this.#byKey.size + this.#duplicates + this.#unreadable.size
     return {
       offset,
       received,
@@ -182,20 +180,21 @@ export class JoinedPages {
     }
   }
 
-  /** @returns what can be held of it */
+  /** @returns what is new of it, and can be held */
   add({ page, isSorted, fresh, duplicates, unreadable }: JoinedPage): readonly PageItem[] {
     if (!isSorted) this.#isSorted = false
     for (const [key, item] of fresh) {
       this.#byKey.set(key, item)
-      this.items.push(item)
+      this.#last = item
     }
     this.#duplicates += duplicates
     this.pages.push(page)
     this.#end = page.offset + page.received
     for (const offset of unreadable) this.#unreadable.add(offset)
-    const added = [...fresh.values()].filter(({ isMatch, isReadable }) => isMatch && isReadable)
-    this.listings += added.length
-    for (const item of added) this.bytes += sizeOf(item)
+    const matches = [...fresh.values()].filter(({ isMatch }) => isMatch)
+    const added = matches.filter(canBeHeld)
+    this.#unholdable += matches.length - added.length
+    this.collected.add(page.items.filter(canBeHeld))
     return added
   }
 
@@ -208,8 +207,7 @@ export class JoinedPages {
   #isBehind({ offset, about, items: [first] }: ListingPage): boolean {
     if (offset === 0 || about.resume !== undefined) return true
     if (first === undefined) return false
-    const last = this.items.at(-1)
-    return last === undefined || (this.#isSorted && first.position > last.position)
+    return this.#last === undefined || (this.#isSorted && first.position > this.#last.position)
   }
 
   #newUnreadable({ items, offset, received }: ListingPage): ReadonlySet<number> {
@@ -221,6 +219,8 @@ export class JoinedPages {
     return unreadable
   }
 }
+
+const canBeHeld = ({ isMatch, isReadable }: PageItem): boolean => isMatch && isReadable
 
 function countBefore(end: number, sets: readonly ReadonlySet<number>[]): number {
   let count = 0

@@ -1,3 +1,4 @@
+import type { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 
 /** What is known of the pulls of one upstream. Times in ms since the Unix epoch. */
@@ -6,14 +7,21 @@ export type PullHistory = {
   lookedAt: number | null
   /** The latest whole pull, with any outcome. */
   whole: { startedAt: number; endedAt: number } | null
-  isHeld: boolean
-  hasFailed: boolean
   /** Only a whole pull explains what the latest first page and counts show. */
   isUnexplained: boolean
   /** The full period in effect, in `fullMs`. */
   stretch: number
   /** The latest question of a reader. */
   readAt: number | null
+}
+
+/** What decides when the next pull begins. */
+export type PullState = {
+  history: PullHistory
+  /** Whether a pull has ended well. */
+  isHeld: boolean
+  /** Of the latest pull. */
+  failure: SourceError | null
 }
 
 export type Periods = { refreshMs: number; fullMs: number }
@@ -37,8 +45,6 @@ export function periodsOf(
 export const NEVER_PULLED: Readonly<PullHistory> = {
   lookedAt: null,
   whole: null,
-  isHeld: false,
-  hasFailed: false,
   isUnexplained: false,
   stretch: 1,
   readAt: null,
@@ -51,17 +57,17 @@ const MAX_STRETCH = 5
 export const PULL_AGAIN_SECONDS = 15
 
 /** When the next pull begins. It reads the whole where that is due by then (`wholeDueAt`). */
-export function nextPullAt(history: PullHistory, periods: Periods): number {
-  const { lookedAt, isHeld, hasFailed } = history
+export function nextPullAt(state: PullState, periods: Periods): number {
+  const { lookedAt } = state.history
   if (lookedAt === null) return Number.NEGATIVE_INFINITY
-  const wait = hasFailed ? againMs(periods) : periods.refreshMs
-  const lookAt = lookedAt + wait
-  return isHeld && !hasFailed ? Math.min(lookAt, wholeDueAt(history, periods)) : lookAt
+  if (state.failure !== null) return lookedAt + againMs(periods)
+  const lookAt = lookedAt + periods.refreshMs
+  return state.isHeld ? Math.min(lookAt, wholeDueAt(state, periods)) : lookAt
 }
 
 /** `Infinity` where no reader has asked since the latest whole pull. */
-export function wholeDueAt(history: PullHistory, periods: Periods): number {
-  const { whole, isHeld, isUnexplained, readAt } = history
+export function wholeDueAt({ history, isHeld }: Omit<PullState, 'failure'>, periods: Periods): number {
+  const { whole, isUnexplained, readAt } = history
   if (whole === null) return Number.NEGATIVE_INFINITY
   // Until a first pull has ended well, listings are missing.
   if (!isHeld) return whole.endedAt + againMs(periods)

@@ -6,7 +6,6 @@ import {
   readMissing,
   readOldestAge,
 } from '../../domain/source/missing-source.ts'
-import { comparePositions } from '../../domain/source/position.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'
@@ -15,13 +14,11 @@ import { renderEnvelope } from '../../wire/envelope.ts'
 import { type Get, rejectKeyEcho } from '../http/request.ts'
 import { type FetchPage, queryParameters, readVia } from '../page/fetch-page.ts'
 import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageItem } from '../page/listing-page.ts'
-import type { Attributable, PublisherDirectory } from '../publisher-directory.ts'
+import type { PublisherDirectory } from '../publisher-directory.ts'
 import { rejectionOf, type UpstreamQuery } from '../push-down.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
 import { joinPages, type PullBounds } from './joined-pages.ts'
-import { MAX_COPIES, sizeOf, snapshotKey } from './snapshot.ts'
-
-export type FoundPublisher = Pick<Item, 'publisher' | 'aliases'>
+import { Collected, isBeyond } from './snapshot.ts'
 
 /** Listings by key. */
 export type Pull = {
@@ -33,8 +30,6 @@ export type Pull = {
   /** Age of its oldest data when they were sent. */
   ageSeconds?: number | undefined
   gatewayId?: string | undefined
-  /** By key, of listings whose publisher is found after the pull. Never rejects. */
-  publishersLater?: Promise<ReadonlyMap<string, FoundPublisher>> | undefined
 }
 
 export type PullOptions = {
@@ -121,8 +116,8 @@ export async function fetchFirstPage(
 }
 
 /**
- * The newest listings within the bounds, page by page; of an upstream that is not sorted, those that came first. `page`: the first
- * one, if it was just read. Rejects as the pages do.
+ * All listings; or as many as are beyond the bounds, of which `newestOf` are within. `page`: the first one, if it was just read.
+ * Rejects as the pages do.
  */
 export async function pull(
   options: PullOptions,
@@ -144,81 +139,15 @@ async function pullPages(
   firstPage: ListingPage | null,
   bounds: PullBounds,
 ): Promise<Pull> {
-  const { upstream, publishers } = options
   const joined = await joinPages({ ...options, query: queryOf(options) }, firstPage, bounds)
-  // A gateway may repeat a listing, and the last one counts.
-  const read = upstream.kind === 'gateway' ? joined.pages.flatMap((page) => page.items) : joined.items
-  const items = read.filter(({ isMatch }) => isMatch)
-  if (upstream.kind === 'registry') items.sort(comparePositions)
-  const hasEnded = await publishers.attributeAll(items, bounds.until)
-  const collected = new Collected(bounds)
-  collected.add(items)
-  const { listings } = collected
-  const isWhole = joined.isEnded && !collected.isFull
-  const partOf = isWhole ? undefined : Math.max(joined.expected, listings.size)
-  const invalid = joined.invalid + collected.invalid
-  const publishersLater = hasEnded ? undefined : attributeLater(items, publishers)
+  const { missing, ageSeconds, invalid, isEnded, expected } = joined
+  const byKey = [...joined.collected.listings]
+  const items = byKey.map(([, item]) => item)
+  await options.publishers.attributeAll(items, bounds.until)
+  const listings = new Map(byKey.map(([key, item]) => [key, item.toItem()]))
+  const partOf = isEnded ? undefined : expected
   const { gatewayId } = joined.pages.at(-1)?.about ?? {}
-  const { missing, ageSeconds } = joined
-  return { listings, partOf, invalid, missing, ageSeconds, gatewayId, publishersLater }
-}
-
-/** Keeps ids only, which releases the pages. */
-function attributeLater(
-  items: readonly PageItem[],
-  publishers: PublisherDirectory,
-): Promise<ReadonlyMap<string, FoundPublisher>> {
-  const unknown: (Attributable & { key: string })[] = items
-    .filter(({ publisher }) => publisher === null)
-    .map((item) => {
-      const { publisherId, principals } = item
-      return { key: snapshotKey(item), publisherId, principals, publisher: null, aliases: undefined }
-    })
-  return (publishers.search ?? Promise.resolve()).then(() => {
-    publishers.setKnown(unknown)
-    const found = unknown.filter(({ publisher }) => publisher !== null)
-    return new Map(found.map(({ key, publisher, aliases }) => [key, { publisher, aliases }]))
-  })
-}
-
-/** Listings within the bounds of a pull. */
-class Collected {
-  readonly listings = new Map<string, Item>()
-  /** Too long, nested too deep, or one of too many of its id. */
-  invalid = 0
-  /** Whether one did not fit, after which none is added. */
-  isFull = false
-  readonly #maxListings: number
-  readonly #maxBytes: number
-  /** Listings of each id. */
-  readonly #copies = new Map<string, number>()
-  #bytes = 0
-
-  constructor({ maxListings = Infinity, maxBytes = Infinity }: PullBounds) {
-    this.#maxListings = maxListings
-    this.#maxBytes = maxBytes
-  }
-
-  add(items: Iterable<PageItem>): void {
-    for (const item of items) if (!this.isFull) this.#add(item)
-  }
-
-  #add(item: PageItem): void {
-    const key = snapshotKey(item)
-    const before = this.listings.get(key)
-    const copies = this.#copies.get(item.listingId) ?? 0
-    if (!item.isReadable || (copies >= MAX_COPIES && before === undefined)) {
-      this.invalid++
-      return
-    }
-    const one = item.toItem()
-    const bytes = this.#bytes + sizeOf(one) - (before === undefined ? 0 : sizeOf(before))
-    this.isFull = bytes > this.#maxBytes || (before === undefined && this.listings.size >= this.#maxListings)
-    if (this.isFull) return
-    this.#bytes = bytes
-    if (before === undefined) this.#copies.set(item.listingId, copies + 1)
-    this.listings.set(key, one)
-  }
+  return { listings, partOf, invalid, missing, ageSeconds, gatewayId }
 }
 
 /** `null` for an upstream without NDJSON. */
@@ -229,7 +158,8 @@ async function pullStream(
 ): Promise<Pull | null> {
   const { name, kind, key } = upstream
   const query = queryOf(asked)
-  const collected = new Collected(bounds)
+  const collected = new Collected<Item>()
+  let invalid = 0
   const lines: Buffer[] = []
   const enough = new AbortController()
   const signal = bounds.until ? AbortSignal.any([bounds.until, enough.signal]) : enough.signal
@@ -246,15 +176,13 @@ async function pullStream(
     const { _meta: meta } = last === undefined ? {} : parseObject(last.toString())
     if (!isJsonObject(meta) || typeof meta.complete !== 'boolean')
       throw new SourceError('bad_envelope', `${name}: the stream ended early`)
-    if (!collected.isFull) {
-      const { missing, gatewayId } = readVia(query, response.headers, kind)
-      const ageSeconds = readOldestAge(meta)
-      return { ...result(), missing: readMissing(meta, missing) ?? undefined, ageSeconds, gatewayId }
-    }
+    const { missing, gatewayId } = readVia(query, response.headers, kind)
+    const ageSeconds = readOldestAge(meta)
+    return { ...result(), missing: readMissing(meta, missing) ?? undefined, ageSeconds, gatewayId }
   } catch (error) {
     if (!signal.aborted && !(error instanceof SourceError && bounds.takes?.(error))) throw error
     if (received === 0) take(firstPage?.items ?? [])
-    if (collected.listings.size === 0) throw error
+    if (collected.size === 0) throw error
   }
   // Its last line would say what the gateway lacks: its first page does, too.
   const { missing, ageSeconds, about } = firstPage ?? {}
@@ -262,8 +190,7 @@ async function pullStream(
   return { ...result(), partOf, missing, ageSeconds, gatewayId: about?.gatewayId }
 
   function result(): Pick<Pull, 'listings' | 'invalid'> {
-    const { listings, invalid } = collected
-    return { listings, invalid }
+    return { listings: collected.listings, invalid: invalid + collected.withoutRoom }
   }
 
   function onLine(line: Buffer): void {
@@ -271,7 +198,8 @@ async function pullStream(
     lines.push(line)
     // Only the last line is not a listing.
     if (lines.length > MAX_PAGE_ITEMS) readLines()
-    if (collected.isFull) enough.abort(new SourceError('too_large', `${name}: has more than is held`))
+    if (isBeyond(bounds, collected))
+      enough.abort(new SourceError('too_large', `${name}: has more than is held`))
   }
 
   function readLines(): void {
@@ -279,14 +207,16 @@ async function pullStream(
     if (rows.length === 0) return
     const envelope = renderEnvelope(rows, rows.length)
     const { items } = new ListingPage(envelope, { kind, conditions: conditionsOf(query), offset: 0 })
-    collected.invalid += rows.length - items.length
+    invalid += rows.length - items.length
     take(items)
     received += rows.length
   }
 
   function take(items: readonly PageItem[]): void {
     const matches = items.filter(({ isMatch }) => isMatch)
-    collected.add(matches)
-    bounds.onItems?.(matches.filter(({ isReadable }) => isReadable))
+    const readable = matches.filter(({ isReadable }) => isReadable)
+    invalid += matches.length - readable.length
+    collected.add(readable.map((item) => item.toItem()))
+    bounds.onItems?.(readable)
   }
 }

@@ -6,7 +6,14 @@ import type { PageItem } from '../page/listing-page.ts'
 import { compareFirstPage, type FirstPage, isWhole, totalsOf } from './first-page.ts'
 import { HeldListings } from './held-listings.ts'
 import type { PullBounds } from './joined-pages.ts'
-import { nextPullAt, nextStretch, type Periods, periodsOf, wholeDueAt } from './next-pull.ts'
+import {
+  nextPullAt,
+  nextStretch,
+  type Periods,
+  type PullHistory,
+  periodsOf,
+  wholeDueAt,
+} from './next-pull.ts'
 import type { Pull } from './pull.ts'
 import { SavedPulls } from './saved-pulls.ts'
 import { learnFilters } from './snapshot.ts'
@@ -75,14 +82,14 @@ export class SnapshotPuller {
 
   /** Pulls at once, or when the next pull after those of an earlier runtime with the same filters, or of another replica, is due. */
   async start(): Promise<void> {
-    const { failure, isReady, current } = this.#state
-    if (isReady) this.#firstPull.resolve()
+    const { failure, isHeld } = this.#state
+    if (isHeld || failure !== null) this.#firstPull.resolve()
     else {
       await this.#saved.restore()
       await this.#takeNewer()
     }
-    if (isReady || this.#state.current !== null) this.#arrival.resolve()
-    if (isReady && failure === null && current !== null && current.isLoading !== true) {
+    if (failure !== null || this.#state.current !== null) this.#arrival.resolve()
+    if (isHeld && failure === null) {
       this.#scheduleNext()
       this.#feed.restart([])
     } else void this.#pulls.join(false)
@@ -109,7 +116,7 @@ export class SnapshotPuller {
     const wasIdle = history.whole !== null && (history.readAt ?? 0) < history.whole.startedAt
     // It is known until the next whole pull that there are readers.
     if (!wasIdle && history.whole !== null && this.#pulls.current === null) return
-    this.#held.note({ readAt: this.#options.clock.monotonic() })
+    this.#note({ readAt: this.#options.clock.monotonic() })
     if (wasIdle && this.#pulls.current === null) this.#scheduleNext()
   }
 
@@ -137,7 +144,7 @@ export class SnapshotPuller {
   }
 
   get #isWholeDue(): boolean {
-    return this.#options.clock.monotonic() >= wholeDueAt(this.#state.history, this.#periods)
+    return this.#options.clock.monotonic() >= wholeDueAt(this.#state, this.#periods)
   }
 
   #scheduleNext(): void {
@@ -145,7 +152,7 @@ export class SnapshotPuller {
     if (this.#closing.signal.aborted) return
     const { clock, random } = this.#options
     this.#jitter = 1 + PULL_JITTER * (2 * random() - 1)
-    const at = nextPullAt(this.#state.history, this.#periods)
+    const at = nextPullAt(this.#state, this.#periods)
     this.#cancelTimer = clock.after(Math.max(0, at - clock.monotonic()), () => void this.#pulls.join(false))
   }
 
@@ -154,7 +161,7 @@ export class SnapshotPuller {
     if (this.#closing.signal.aborted) return
     const { clock } = this.#options
     this.#held.begin()
-    this.#held.note({ lookedAt: clock.monotonic() })
+    this.#note({ lookedAt: clock.monotonic() })
     try {
       await raceAbort(this.#look(isForced), this.#closing.signal)
     } catch (cause) {
@@ -162,22 +169,21 @@ export class SnapshotPuller {
       this.#held.fail(cause)
     }
     this.#looks++
-    this.#state.isReady = true
     this.#firstPull.resolve()
     this.#arrival.resolve()
-    this.#held.note({ lookedAt: clock.monotonic() })
+    this.#note({ lookedAt: clock.monotonic() })
     this.#scheduleNext()
   }
 
   async #look(isForced: boolean): Promise<void> {
     const { inTurn, index, filters } = this.#options
     const begin = () => this.#begin()
-    const first = await (this.#isFirst ? inTurn(begin, 'first page') : begin())
+    const first = await (!this.#state.isHeld ? inTurn(begin, 'first page') : begin())
     if (first === null) return
     await this.#addNew(first)
     await learnFilters(index, filters())
     if (!isForced && !this.#isWholeDue) return
-    await inTurn(() => this.#pullInTurn(first, isForced), this.#isFirst ? 'first' : 'later')
+    await inTurn(() => this.#pullInTurn(first, isForced), !this.#state.isHeld ? 'first' : 'later')
   }
 
   /** @returns `null` where the first page was the whole, which is as cheap */
@@ -190,7 +196,8 @@ export class SnapshotPuller {
       return null
     }
     // Before the turn of the whole pull, which may be long in coming.
-    if (this.#isFirst && first.page !== null) await this.#load(first.page.items.filter(isListing), first)
+    if (!this.#state.isHeld && first.page !== null)
+      await this.#load(first.page.items.filter(isListing), first)
     return first
   }
 
@@ -212,7 +219,7 @@ export class SnapshotPuller {
       : { changed: [], isExplained: false }
     if (changed.length > 0) await this.#options.attribute(changed)
     if (changed.length > 0 || isExplained) this.#held.add(changed, isExplained ? totalsOf(first, 0) : null)
-    if (!isExplained) this.#held.note({ isUnexplained: true })
+    if (!isExplained) this.#note({ isUnexplained: true })
   }
 
   /** Takes what another replica has pulled, or pulls, unless another one does so now. */
@@ -224,7 +231,7 @@ export class SnapshotPuller {
     }
     const isOurTurn = await this.#saved.takeTurn()
     // While nothing is held, readers wait.
-    if (!isOurTurn && !isForced && !this.#isFirst) return
+    if (!isOurTurn && !isForced && this.#state.isHeld) return
     try {
       const isOld = this.#options.clock.monotonic() - first.askedAt > REFRESH_EVERY_MS
       await this.#pullWhole(isOld ? await this.#options.fetchFirstPage() : first)
@@ -244,16 +251,10 @@ export class SnapshotPuller {
     return true
   }
 
-  /** Whether no pull has ended well yet, of this process or an earlier one. */
-  get #isFirst(): boolean {
-    const { current } = this.#state
-    return current === null || current.isLoading === true
-  }
-
   async #pullWhole(first: FirstPage): Promise<void> {
     const { clock } = this.#options
     const startedAt = clock.monotonic()
-    const isFirst = this.#isFirst
+    const isFirst = !this.#state.isHeld
     try {
       const pulled = isFirst ? await this.#loadAll(first) : await this.#options.pull(first, this.#held.bounds)
       const hasChanged = await this.#held.replace(pulled, first)
@@ -261,7 +262,7 @@ export class SnapshotPuller {
       this.#feed.restart(this.#held.differences)
       this.#noteWhole({ startedAt, endedAt: clock.monotonic() }, hasChanged || isFirst)
     } catch (error) {
-      this.#held.note({ isUnexplained: true, whole: { startedAt, endedAt: clock.monotonic() } })
+      this.#note({ isUnexplained: true, whole: { startedAt, endedAt: clock.monotonic() } })
       throw error
     }
     await this.#saved.save(clock.monotonic() - startedAt)
@@ -287,11 +288,15 @@ export class SnapshotPuller {
     setImmediate(() => this.#arrival.resolve())
   }
 
+  #note(news: Partial<PullHistory>): void {
+    if (!this.#closing.signal.aborted) this.#state.history = { ...this.#state.history, ...news }
+  }
+
   #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {
     // A stream is compared in its period, whether the last comparison found anything or not.
     const stretch = this.#state.isFollowed ? 1 : nextStretch(this.#state.history.stretch, hasChanged)
     this.#wholePulls++
-    this.#held.note({ whole, stretch, isUnexplained: false })
+    this.#note({ whole, stretch, isUnexplained: false })
   }
 }
 

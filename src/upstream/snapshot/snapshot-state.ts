@@ -78,8 +78,6 @@ export class SnapshotState {
   feedDifferences = 0
   /** Why streams of changes have ended, but for an end by the upstream. */
   readonly feedFailures: Record<string, number> = {}
-  /** Whether a pull has ended, with any outcome. */
-  isReady = false
   history: PullHistory = NEVER_PULLED
 
   get current(): HeldSnapshot | null {
@@ -91,6 +89,11 @@ export class SnapshotState {
     const { current } = this
     this.#current = null
     await current?.snapshot.drop()
+  }
+
+  /** Whether a pull has ended well, of this process or an earlier one. */
+  get isHeld(): boolean {
+    return this.#current !== null && this.#current.isLoading !== true
   }
 
   /** Of the latest pull. */

@@ -24,23 +24,62 @@ export type Bounds = { maxListings: number; maxBytes: number }
 /** Memory of a listing. */
 export const sizeOf = ({ bytes }: Pick<Item, 'bytes'>): number => bytes.length + LISTING_HEAP_BYTES
 
+/** Whether so many listings of so much memory are more than may be held. */
+export function isBeyond(
+  { maxListings = Infinity, maxBytes = Infinity }: Partial<Bounds>,
+  { size, bytes }: { size: number; bytes: number },
+): boolean {
+  return size > maxListings || bytes > maxBytes
+}
+
 /** The newest listings within the bounds. `partOf`: how many there are, where these are not all. */
 export function newestOf(
   listings: ReadonlyMap<string, Item>,
-  { maxListings, maxBytes }: Bounds,
+  bounds: Partial<Bounds>,
 ): { newest: ReadonlyMap<string, Item>; partOf?: number } {
-  const { size: all } = listings
+  const { size } = listings
   let bytes = 0
   for (const item of listings.values()) bytes += sizeOf(item)
-  if (all <= maxListings && bytes <= maxBytes) return { newest: listings }
+  if (!isBeyond(bounds, { size, bytes })) return { newest: listings }
   const newest = new Map<string, Item>()
   bytes = 0
   for (const [key, item] of [...listings].sort(([, a], [, b]) => comparePositions(a, b))) {
     bytes += sizeOf(item)
-    if (newest.size >= maxListings || bytes > maxBytes) break
+    if (isBeyond(bounds, { size: newest.size + 1, bytes })) break
     newest.set(key, item)
   }
-  return { newest, partOf: all }
+  return { newest, partOf: size }
+}
+
+/** Listings of a pull by key. The last one of a key counts. */
+export class Collected<One extends Item> {
+  readonly listings = new Map<string, One>()
+  /** Memory of them. */
+  bytes = 0
+  /** Further ones of an id. */
+  withoutRoom = 0
+  /** Listings of each id. */
+  readonly #copies = new Map<string, number>()
+
+  get size(): number {
+    return this.listings.size
+  }
+
+  add(items: Iterable<One>): void {
+    for (const item of items) {
+      const { listingId } = item
+      const key = snapshotKey(item)
+      const before = this.listings.get(key)
+      const copies = this.#copies.get(listingId) ?? 0
+      if (before === undefined && copies >= MAX_COPIES) {
+        this.withoutRoom++
+        continue
+      }
+      if (before === undefined) this.#copies.set(listingId, copies + 1)
+      this.bytes += sizeOf(item) - (before === undefined ? 0 : sizeOf(before))
+      this.listings.set(key, item)
+    }
+  }
 }
 
 /** Lets the index learn filters that became known since. */
@@ -104,15 +143,15 @@ export class Snapshot {
   }
 
   /** The oldest listings, as many as are beyond these bounds. */
-  beyond({ maxListings, maxBytes }: Bounds): readonly Copy[] {
+  beyond(bounds: Bounds): readonly Copy[] {
     const beyond: Copy[] = []
     let { size, retainedBytes: bytes } = this
-    if (size <= maxListings && bytes <= maxBytes) return beyond
+    if (!isBeyond(bounds, { size, bytes })) return beyond
     for (const copy of this.#index.walk(this.source, 'oldest')) {
       beyond.push(copy)
       bytes -= sizeOf(copy)
       size--
-      if (size <= maxListings && bytes <= maxBytes) break
+      if (!isBeyond(bounds, { size, bytes })) break
     }
     return beyond
   }

@@ -61,7 +61,7 @@ export class UpstreamHolding implements Holding {
   readonly prepare: Holding['prepare'] = (caching, signal) => {
     const { state, puller } = this.#options
     if (caching === 'no-cache') return puller.refresh(signal)
-    const isAwaited = state.current === null && !state.isReady && caching !== 'only-if-cached'
+    const isAwaited = state.current === null && state.failure === null && caching !== 'only-if-cached'
     return isAwaited ? puller.arrival : null
   }
 

@@ -1,4 +1,5 @@
 import test from 'ava'
+import { SourceError } from '../../../src/domain/source/source-error.ts'
 import {
   fullPeriodMs,
   NEVER_PULLED,
@@ -12,12 +13,13 @@ import {
 const PERIODS = { refreshMs: 15_000, fullMs: 60_000 }
 const AGAIN_MS = PULL_AGAIN_SECONDS * 1000
 
+const failure = new SourceError('timeout', 'no answer')
+
 /** Pulled whole from 0 to 1 s; a reader asked at 2 s. */
 const HELD: PullHistory = {
   ...NEVER_PULLED,
   lookedAt: 0,
   whole: { startedAt: 0, endedAt: 1000 },
-  isHeld: true,
   readAt: 2000,
 }
 
@@ -40,23 +42,24 @@ for (const [what, change, at, isWhole] of [
     60_000,
     true,
   ],
-  ['after a failure the pull is tried again', { lookedAt: 60_000, hasFailed: true }, 60_000 + AGAIN_MS, true],
+  ['after a failure the pull is tried again', { lookedAt: 60_000, failure }, 60_000 + AGAIN_MS, true],
   [
     'a first pull that took 100 s and failed is tried again after a period',
-    { lookedAt: 100_000, whole: { startedAt: 0, endedAt: 100_000 }, isHeld: false, hasFailed: true },
+    { lookedAt: 100_000, whole: { startedAt: 0, endedAt: 100_000 }, isHeld: false, failure },
     115_000,
     true,
   ],
 ] as const)
   test(`next pull: ${what}`, (t) => {
-    const history = { ...HELD, ...change }
-    t.is(nextPullAt(history, PERIODS), at)
-    t.is(wholeDueAt(history, PERIODS) <= at, isWhole)
+    const state = { isHeld: true, failure: null, ...change, history: { ...HELD, ...change } }
+    t.is(nextPullAt(state, PERIODS), at)
+    t.is(wholeDueAt(state, PERIODS) <= at, isWhole)
   })
 
 test('next pull: the first one is whole, and at once', (t) => {
-  t.is(nextPullAt(NEVER_PULLED, PERIODS), Number.NEGATIVE_INFINITY)
-  t.is(wholeDueAt(NEVER_PULLED, PERIODS), Number.NEGATIVE_INFINITY)
+  const state = { history: NEVER_PULLED, isHeld: false, failure: null }
+  t.is(nextPullAt(state, PERIODS), Number.NEGATIVE_INFINITY)
+  t.is(wholeDueAt(state, PERIODS), Number.NEGATIVE_INFINITY)
 })
 
 test('next pull: the full period doubles up to five times its setting, and falls back', (t) => {

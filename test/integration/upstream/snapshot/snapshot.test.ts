@@ -5,7 +5,7 @@ import type { ListingQuery } from '../../../../src/domain/query.ts'
 import type { SavedSnapshot, SnapshotStorage } from '../../../../src/domain/source/saved-snapshot.ts'
 import { SourceError } from '../../../../src/domain/source/source-error.ts'
 import { CopyIndex } from '../../../../src/listing-index/copy-index.ts'
-import { PULL_WAIT_MS } from '../../../../src/upstream/publisher-directory.ts'
+import { MAX_SEARCH_MS } from '../../../../src/upstream/publisher-directory.ts'
 import { PULL_AGAIN_SECONDS } from '../../../../src/upstream/snapshot/next-pull.ts'
 import type { PullerOptions } from '../../../../src/upstream/snapshot/puller.ts'
 import { SAVE_EVERY_MS } from '../../../../src/upstream/snapshot/saved-pulls.ts'
@@ -369,59 +369,25 @@ test("a publisher's listings are incomplete while a publisher is unknown", async
   t.like(await read(query), { total: 1, missing: [{ registry: 'publishers', reason: 'publishers_unknown' }] })
 })
 
-for (const count of [3, 1500])
-  test(`a pull waits ten seconds for publishers, and places later ones in memory (${count} listings)`, async (t) => {
-    const address = `0x${'1'.repeat(40)}`
-    for (const waitedMs of [PULL_WAIT_MS - 1, PULL_WAIT_MS]) {
-      const held = Promise.withResolvers<void>()
-      const { read, clock, ready, fake } = await open(t, {
-        items: listingTexts('a', count),
-        publishers: [[1, address]],
-        publisherScript: { kind: 'hold', until: held.promise },
-      })
-      await eventually('asked for publishers', () => fake.publisherRequests.length === 1)
-      clock.advance(waitedMs)
-      const isLate = waitedMs === PULL_WAIT_MS
-      if (!isLate) held.resolve()
-      await ready
-      const before = await read({}, ALL)
-      t.deepEqual(
-        new Set(before.listings.map(({ publisher }) => publisher)),
-        new Set([isLate ? null : address]),
-      )
-      t.is(before.isCurrent?.(clock.now()), true)
-      if (!isLate) continue
-      const requests = fake.requests.length
-      held.resolve()
-      await eventually(
-        'placed',
-        async () => (await read({ publisher: address }, ALL)).total,
-        (total) => total === count,
-      )
-      t.false(before.isCurrent?.(clock.now()))
-      t.is(fake.requests.length, requests)
-      t.deepEqual(textsOf(await read({}, ALL)), textsOf(before))
-    }
-  })
-
-test('publishers that are found after a newer pull change nothing of it', async (t) => {
+test('a pull waits for its publishers until their search has ended', async (t) => {
   const address = `0x${'1'.repeat(40)}`
-  const held = Promise.withResolvers<void>()
-  const fakeOptions: FakeOptions = {
-    items: listingTexts('a', 3),
-    publishers: [[1, address]],
-    publisherScript: { kind: 'hold', until: held.promise },
+  for (const waitedMs of [MAX_SEARCH_MS - 1, MAX_SEARCH_MS]) {
+    const held = Promise.withResolvers<void>()
+    const { read, clock, ready, fake } = await open(t, {
+      items: listingTexts('a', 3),
+      publishers: [[1, address]],
+      publisherScript: { kind: 'hold', until: held.promise },
+    })
+    await eventually('asked for publishers', () => fake.publisherRequests.length === 1)
+    clock.advance(waitedMs)
+    const isInTime = waitedMs < MAX_SEARCH_MS
+    if (isInTime) held.resolve()
+    await ready
+    const { listings, isAttributed } = await read({}, ALL)
+    t.deepEqual(new Set(listings.map(({ publisher }) => publisher)), new Set([isInTime ? address : null]))
+    t.is(isAttributed, isInTime)
+    held.resolve()
   }
-  const { read, state, clock, ready, fake, pass } = await open(t, fakeOptions, { refreshSeconds: 15 })
-  await eventually('asked for publishers', () => fake.publisherRequests.length === 1)
-  clock.advance(PULL_WAIT_MS)
-  await ready
-  fake.items = listingTexts('a', 3, { publisher_id: null })
-  await pass(15)
-  held.resolve()
-  await eventually('the publisher', () => state.publishers.publishers.size === 1)
-  await setImmediate()
-  t.is((await read({ publisher: null }, ALL)).listings[0]?.publisher, null)
 })
 
 test('an upstream of another schema is neither pulled nor shown', async (t) => {
