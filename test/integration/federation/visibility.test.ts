@@ -344,7 +344,7 @@ function mirrored({ index: from, upstreams }: World, to: CopyIndex): Upstream[] 
       for (const { source, key } of to.copiesOf(id))
         if (names.has(to.about(source).name) && !rows.some((row) => row.source === source && row.key === key))
           to.remove(source, key)
-      for (const row of rows) to.put(row)
+      for (const row of rows) to.put(row.source, row)
     }
   }
   from.onTouched(follow)
