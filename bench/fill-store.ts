@@ -16,7 +16,7 @@ export async function fillStore(url: string, listings: number, seed = 1): Promis
   let batch: Promise<unknown>[] = []
   let n = 0
   for (const entry of generateListings(listings, seed)) {
-    batch.push(store.publish(commandFor(entry.bytes, entry.listingId, entry.publisherId, n++)))
+    batch.push(store.publish(commandFor(entry.bytes, entry.key, entry.seller, n++)))
     if (batch.length < BATCH) continue
     await Promise.all(batch)
     batch = []

@@ -1,6 +1,6 @@
 import { type ListingStatus, renderListing } from '../src/domain/listing.ts'
 import type { Micros } from '../src/domain/timestamp.ts'
-import type { IndexEntry } from '../src/listing-index/segment.ts'
+import type { Row } from '../src/listing-index/copy.ts'
 
 /**
  * Listings of the `vms.compute` domain, oldest first, about 1 KB each. A generator, so a million need the memory of one; the
@@ -10,7 +10,7 @@ export function* generateListings(
   count: number,
   seed = 1,
   publishers: readonly Publisher[] = PUBLISHERS,
-): Generator<IndexEntry> {
+): Generator<Row> {
   const random = randomFrom(seed)
   let createdAt: Micros = FIRST_CREATED_AT
   for (let n = 0; n < count; n++) {
@@ -68,7 +68,7 @@ function generateListing(
   n: number,
   createdAt: Micros,
   { random, publishers }: { random: SeededRandom; publishers: readonly Publisher[] },
-): IndexEntry {
+): Row {
   const publisher = favouring(publishers, random)
   const status = favouring(STATUSES, random)
   const record = {
@@ -84,7 +84,7 @@ function generateListing(
     settlementOptions: '[]',
   }
   const bytes = Buffer.from(renderListing(record, `https://seller-${publisher.id}.compute.example/`))
-  return { listingId: record.listingId, publisherId: publisher.id, status, createdAt, bytes }
+  return { key: record.listingId, seller: publisher.id, status, position: createdAt, bytes }
 }
 
 function offer(n: number, random: SeededRandom): { offerResource: string; acceptedEscrows: string } {

@@ -4,8 +4,8 @@ import { runInNewContext } from 'node:vm'
 import type { FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
+import type { Row } from '../src/listing-index/copy.ts'
 import type { CopyConditions, CopyPage } from '../src/listing-index/copy-matches.ts'
-import type { IndexEntry } from '../src/listing-index/segment.ts'
 import { OneSource } from '../test/helpers/one-source.ts'
 import {
   favouring,
@@ -49,7 +49,7 @@ export async function build(spec: FilterSpec): Promise<Built> {
   const index = new OneSource(spec.filters.values())
   let milliseconds = 0
   let listingBytes = 0
-  let portion: IndexEntry[] = []
+  let portion: Row[] = []
   for (const entry of generateListings(LISTINGS)) {
     listingBytes += entry.bytes.length
     portion.push(entry)

@@ -74,9 +74,9 @@ async function measure(listings: string, shared: number): Promise<TableRow[]> {
 /** All Registries have the same sellers, the first `shared` listings in common, and further ones of their own. */
 function listingsOf(n: number, shared: number): FakeItem[] {
   const entries = [...generateListings(shared, COMMON), ...generateListings(LISTINGS - shared, n + 1)]
-  return entries.map(({ listingId, publisherId, createdAt: position, bytes }) => {
-    const storefrontUrl = `https://seller-${publisherId}.compute.example/`
-    return { listingId, position, bytes, storefrontUrl, publisher: `0x${publisherId}` }
+  return entries.map(({ key: listingId, seller, position, bytes }) => {
+    const storefrontUrl = `https://seller-${seller}.compute.example/`
+    return { listingId, position, bytes, storefrontUrl, publisher: `0x${seller}` }
   })
 }
 

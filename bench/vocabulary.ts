@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { shippedVocabulary } from '../src/config/vocabulary.ts'
 import type { Filter } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
-import type { IndexEntry } from '../src/listing-index/segment.ts'
+import type { Row } from '../src/listing-index/copy.ts'
 import { byBasis } from '../test/helpers/grouping.ts'
 import { OneSource } from '../test/helpers/one-source.ts'
 import { generateListings } from './generate-listings.ts'
@@ -52,7 +52,7 @@ export const vocabulary: Bench = {
   },
 }
 
-function* spelled(count: number): Generator<IndexEntry> {
+function* spelled(count: number): Generator<Row> {
   let n = 0
   for (const entry of generateListings(count)) {
     const spell = SPELLINGS[n++ % SPELLINGS.length]!
@@ -62,7 +62,7 @@ function* spelled(count: number): Generator<IndexEntry> {
   }
 }
 
-function load(filters: readonly Filter[], entries: readonly IndexEntry[]): OneSource {
+function load(filters: readonly Filter[], entries: readonly Row[]): OneSource {
   const index = new OneSource(filters)
   for (const _step of index.load(entries));
   return index

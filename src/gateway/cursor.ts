@@ -35,7 +35,7 @@ export class Cursors {
   readonly #nowSeconds: () => number
 
   constructor(secret: string, nowSeconds: () => number) {
-    this.#key = sealingKey(secret, 'entrepot cursor 8')
+    this.#key = sealingKey(secret, 'entrepot cursor 9')
     this.#nowSeconds = nowSeconds
   }
 
@@ -68,12 +68,12 @@ type Packed = ReturnType<typeof pack>
 /** Keys of prices may be larger than a number. */
 function pack(content: CursorContent) {
   if (!('groups' in content)) return content
-  return { ...content, after: { ...content.after, key: String(content.after.key) } }
+  return { ...content, after: { ...content.after, price: String(content.after.price) } }
 }
 
 function unpack(content: Packed): CursorContent {
   if (!('groups' in content)) return content
-  return { ...content, after: { ...content.after, key: toPriceKey(BigInt(content.after.key)) } }
+  return { ...content, after: { ...content.after, price: toPriceKey(BigInt(content.after.price)) } }
 }
 
 export function invalidCursor(what: string): EntrepotError {

@@ -265,7 +265,7 @@ export class Market {
     const asked = askNow(this.#settings, ANY_STATUS, { reader, named: [own.name] })
     const matches = await matchesOf(this.#settings, asked)
     for (const copy of matches.copies()) counts[copy.status]++
-    return { counts, publisherIds: new Set(matches.publisherIds()), hasIdle, deniesPublisher }
+    return { counts, publisherIds: new Set(matches.sellerNumbers()), hasIdle, deniesPublisher }
   }
 
   /** Whether the operator says that there are private sources which the reader does not see. */

@@ -1,7 +1,8 @@
 import type { PriceKey } from '../domain/price/price-key.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Copy } from '../listing-index/copy.ts'
-import { type CopyMatches, placeOf } from '../listing-index/copy-matches.ts'
+import type { CopyMatches } from '../listing-index/copy-matches.ts'
+import type { Place } from '../listing-index/segment.ts'
 import { nameIn } from './asked.ts'
 import type { Comparison } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
@@ -20,8 +21,8 @@ export type Order = {
   bounds: PriceBounds
 }
 
-/** `price`: where the copy is in an order by price. */
-export type Visit = { copy: Copy; price?: { part: number; group: number; key: PriceKey } }
+/** `byPrice`: where the copy is in an order by price. */
+export type Visit = { copy: Copy; byPrice?: { part: number; group: number; price: PriceKey } }
 
 /** Newest first. Dates behind `cap` (of the future, as of the first page) come last: at a gateway a source could take the first place by them. */
 export function newestFirst(
@@ -35,6 +36,10 @@ export function newestFirst(
       const after = (from as NewestPoint | null)?.after
       return matches.page({ limit, cap, offset, after }).map((copy) => ({ copy }))
     },
-    pointAfter: ({ copy }) => ({ after: placeOf(copy, nameIn(asked, copy)), cap }),
+    pointAfter: ({ copy }) => ({ after: placeOf(asked, copy), cap }),
   }
+}
+
+export const placeOf = (asked: Asked, copy: Copy): Place => {
+  return { position: copy.position, key: copy.key, source: nameIn(asked, copy) }
 }

@@ -12,7 +12,7 @@ import type { SegmentSizes } from './merge-segments.ts'
 import { byAge, type First } from './newest-first.ts'
 import { Ranking, type RankingOptions } from './ranking.ts'
 import { decisionsOf, type IndexParts, matchCopies, type RankedRow, type Scope, sellersOf } from './scope.ts'
-import { comparePlaces, type IndexEntry, type RowPlace, type Segment, type SegmentData } from './segment.ts'
+import { comparePlaces, type RowPlace, type Segment, type SegmentData } from './segment.ts'
 import { loadSegments, pathsOf, type SegmentPlan, STEP, segmentPlan } from './segment-builder.ts'
 import { Segments } from './segments.ts'
 import { type Seller, Sellers } from './sellers.ts'
@@ -45,22 +45,9 @@ export class CopyIndex {
   readonly #parts: IndexParts
   #version = 0
   readonly #copyAt = ({ rows, slot }: RowPlace): Copy => {
-    const entry = rows.entry(slot)
-    const { listingId: key, publisherId: seller, createdAt: position } = entry
-    const { status, bytes, origin, meaning = '', terms = '' } = entry
+    const row = rows.rowAt(slot)
     const { source } = this.#lanes.at(rows.laneOf(slot))
-    const about = {
-      key,
-      listingId: listingIdOf(key),
-      source,
-      seller,
-      position,
-      status,
-      bytes,
-      meaning,
-      terms,
-    }
-    return { ...about, ...(origin && { origin }), ...this.sellers.of(seller) }
+    return { ...row, source, listingId: listingIdOf(row.key), ...this.sellers.of(row.seller) }
   }
   readonly #changing = new Emitter<readonly string[]>()
   readonly #touched = new Emitter<readonly string[]>()
@@ -121,11 +108,10 @@ export class CopyIndex {
     this.#versions[source]!++
   }
 
-  /** Inserts, or replaces the row of that source and key. @throws SyntaxError for some bytes that are not JSON, before any change */
-  put(row: Row): void {
-    const { source, status, origin } = row
-    const lane = this.#lanes.numberOf(source, status, origin)
-    this.#segments.put(entryOf(row), lane, this.#lanes.ofSource(source))
+  /** Inserts, or replaces the row of that key. @throws SyntaxError for some bytes that are not JSON, before any change */
+  put(source: number, row: Row): void {
+    const lane = this.#lanes.numberOf(source, row.status, row.origin)
+    this.#segments.put(row, lane, this.#lanes.ofSource(source))
   }
 
   remove(source: number, key: string): boolean {
@@ -135,8 +121,12 @@ export class CopyIndex {
   /** Puts rows of one source and of different keys in steps of some ms, several times as fast as one by one. */
   *load(source: number, rows: readonly Row[]): Generator<unknown, void> {
     const { plan } = this.#segments
-    const entries = rows.map(entryOf).sort(comparePlaces)
-    yield* loadSegments(plan, entries, (data) => this.adopt(source, data, plan), this.about(source).name)
+    yield* loadSegments(
+      plan,
+      rows.toSorted(comparePlaces),
+      (data) => this.adopt(source, data, plan),
+      this.about(source).name,
+    )
   }
 
   /** Of segments for `adopt`. Derived values are made as in listings of that source. */
@@ -242,7 +232,7 @@ export class CopyIndex {
   listingIdsOf(sellers: ReadonlySet<number>): string[] {
     const ids = new Set<string>()
     for (const segment of this.#segments.all) {
-      const slots = segment.publishers.having(sellers, bitset(segment.size))
+      const slots = segment.sellers.having(sellers, bitset(segment.size))
       forEachBit(slots, (slot) => {
         if (segment.isLive(slot)) ids.add(listingIdOf(segment.keyOf(slot)))
       })
@@ -321,7 +311,7 @@ export class CopyIndex {
     entry.bytes += change * rows.lengthOf(slot)
     this.#versions[source]!++
     this.#version++
-    this.sellers.count(rows.publisherIdOf(slot), lane, change)
+    this.sellers.count(rows.sellerOf(slot), lane, change)
   }
 
   #change(listingIds: readonly string[], change: (listingIds: readonly string[]) => void): void {
@@ -333,11 +323,6 @@ export class CopyIndex {
 }
 
 const ALONE = { otherCopies: [], isConflict: false }
-
-function entryOf({ key, seller, position, status, bytes, origin }: Row): IndexEntry {
-  const entry = { listingId: key, publisherId: seller, createdAt: position, status, bytes }
-  return origin === undefined ? entry : { ...entry, origin }
-}
 
 /** The listing of a row by chance; it may be dead. */
 function randomId(segments: readonly Segment[]): string {

@@ -37,7 +37,7 @@ export type JudgedFilters = ReadonlyMap<string, ReadonlySet<number> | null>
 export type CopyPage = {
   limit: number
   offset?: number | undefined
-  /** Only rows behind this place, instead of an offset: that of a copy is `placeOf`. */
+  /** Only rows behind this place, instead of an offset. */
   after?: Place | null | undefined
   /** Rows that are newer come last: about now. Default: none is. Microseconds. */
   cap?: Micros | undefined
@@ -86,15 +86,15 @@ export class CopyMatches {
     return limit === 0 ? [] : [...inOrder.take(limit).map((row) => this.#options.copyAt(row))]
   }
 
-  /** By price, then newest first; to be read in one turn. `key`: the lowest price in its group; 0 without one. */
+  /** By price, then newest first; to be read in one turn. `price`: the lowest in its group; 0 without one. */
   *copiesByPrice(order: PriceOrder, after: PriceAfter | null) {
-    for (const { rows, slot, group, key } of byPrice(this.#options.find(), order, after))
-      yield { copy: this.#options.copyAt({ rows, slot }), group, key }
+    for (const { rows, slot, group, price } of byPrice(this.#options.find(), order, after))
+      yield { copy: this.#options.copyAt({ rows, slot }), group, price }
   }
 
   /** Equal ones are one seller. */
   sellers(): Set<string> {
-    return new Set(this.publisherIds().map((seller) => this.#options.personOf(seller)))
+    return new Set(this.sellerNumbers().map((seller) => this.#options.personOf(seller)))
   }
 
   /** In no order; all as of the first. */
@@ -181,17 +181,12 @@ export class CopyMatches {
   }
 
   /** Different ones. */
-  publisherIds(): number[] {
+  sellerNumbers(): number[] {
     const ids = new Set<number>()
     for (const { rows, slots } of this.#options.find())
-      rows.publishers.countValues(slots, String, (id) => ids.add(Number(id)))
+      rows.sellers.countValues(slots, String, (id) => ids.add(Number(id)))
     return [...ids]
   }
-}
-
-/** Where a copy is in the order of pages. `name`: of its source. */
-export const placeOf = ({ position, key }: Copy, name: string): Place => {
-  return { createdAt: position, listingId: key, source: name }
 }
 
 function slotsIn(slots: Match['slots']): number[] {
@@ -252,12 +247,12 @@ function countPublishers(
   if (priced <= count) {
     for (const [n, counted] of open)
       for (const slot of prices.slotsOf(n))
-        if (hasBit(slots, slot)) counted.addSeller(rows.publisherIdOf(slot))
+        if (hasBit(slots, slot)) counted.addSeller(rows.sellerOf(slot))
     return
   }
   forEachBit(slots, (slot) => {
     for (let at = starts[slot]!; at < starts[slot + 1]!; at++)
-      open.get(basisOf[at]!)?.addSeller(rows.publisherIdOf(slot))
+      open.get(basisOf[at]!)?.addSeller(rows.sellerOf(slot))
   })
 }
 

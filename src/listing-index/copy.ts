@@ -3,12 +3,10 @@ import type { Origin } from '../domain/source/item.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Seller } from './sellers.ts'
 
-/** A copy of a listing, as one source has it. */
+/** A copy of a listing, as its source has it. */
 export type Row = {
   /** Unique in its source: the listing id, or from a gateway, a line feed and what keeps copies of one id apart behind it. */
   key: string
-  /** A generation of a source, as of `CopyIndex.addSource`. */
-  source: number
   /** A publisher of the own Registry, or a number of `Sellers`. */
   seller: number
   status: ListingStatus
@@ -16,18 +14,24 @@ export type Row = {
   position: Micros
   /** As its source served it: JSON in UTF-8. The index copies them. */
   bytes: Uint8Array
-  /** What a gateway reports about it. */
+  /** What a gateway reports about it. Rows share equal ones. */
   origin?: Origin | undefined
 }
 
-/** A row as the index has it. Its `bytes` are a view that stays valid; do not write to it. */
-export type Copy = Row &
+/** A row with what the index has made of its bytes. */
+export type HeldRow = Row & {
+  /** JSON members that a gateway adds; empty for none. */
+  meaning: string
+  /** Its prices, as of `writeTerms`. */
+  terms: string
+}
+
+/** A row as the index gives it. Its `bytes` are a view that stays valid; do not write to it. */
+export type Copy = HeldRow &
   Seller & {
     listingId: string
-    /** JSON members that a gateway adds; empty for none. */
-    meaning: string
-    /** Its prices, as of `writeTerms`. */
-    terms: string
+    /** A generation of a source, as of `CopyIndex.addSource`. */
+    source: number
   }
 
 /** The listing of a row with that key. Ids have no line feeds. */

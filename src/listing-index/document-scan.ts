@@ -35,7 +35,7 @@ export class DocumentScan {
     for (const [n, slot] of slots.entries()) {
       setBit(known, slot)
       const inSource = criteriaIn(lacking, segment.sourceOf(slot) ?? '')
-      if (matchesAll(inSource, documentOf(segment.entry(slot).bytes))) setBit(passing, slot)
+      if (matchesAll(inSource, documentOf(segment.rowAt(slot).bytes))) setBit(passing, slot)
       else clearBit(passing, slot)
       if (n % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield
     }

@@ -53,7 +53,7 @@ function matchRows(
   if (judgedIn !== undefined) judge(segment, all, sets, judgedIn)
   const { length } = sets
   for (const mask of masks) if (mask !== null) sets.push(mask)
-  if (sellers !== null) sets.push(segment.publishers.having(sellers, spare(length, words)))
+  if (sellers !== null) sets.push(segment.sellers.having(sellers, spare(length, words)))
   if (priceLimit !== undefined) sets.push(segment.prices.within(priceLimit, spare(length + 1, words)))
   const live = status === null ? segment.live : segment.liveByStatus[status]
   const count = intersect(segment.matches, live, sets)
@@ -82,7 +82,7 @@ function judge(
     for (const sellers of new Set(segment.countByLane.keys().map((lane) => judgedIn(criterion, lane)))) {
       if (sellers === undefined) continue
       const judged = lanesIn(segment, (lane) => judgedIn(criterion, lane) === sellers)
-      const passed = sellers === null ? judged : segment.publishers.having(sellers, bitset(segment.size))
+      const passed = sellers === null ? judged : segment.sellers.having(sellers, bitset(segment.size))
       sets[n] = sets[n]!.map((word, at) => (word & ~judged[at]!) | (passed[at]! & judged[at]!))
     }
 }

@@ -66,9 +66,9 @@ export function* mergeSegments(
   const builder = new SegmentBuilder({ ...plan, rows: from.length }, reader)
   for (const { rows, slot } of from.reverse()) {
     const before = builder.values
-    const entry = rows.entry(slot)
+    const row = rows.rowAt(slot)
     const source = rows.sourceOf(slot)
-    builder.add(entry, { source, ...(!rows.holdsDeadText && { text: entry.bytes }) })
+    builder.add(row, { source, ...(!rows.holdsDeadText && { text: row.bytes }) })
     yield 1 + builder.values - before
   }
   return { data: yield* builder.finish(), from }

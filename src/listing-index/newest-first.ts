@@ -29,7 +29,7 @@ export function* olderThan(matches: readonly Match[], place: Place, cap = NO_CAP
   const before = ({ match, from, to }: Window): Window => {
     return { match, from, to: firstNotOlder(match.rows, place, from, to) }
   }
-  if (place.createdAt > cap) yield* walk(future.map(before), 0)
+  if (place.position > cap) yield* walk(future.map(before), 0)
   else {
     yield* walk(past.map(before), 0)
     yield* walk(future, 0)
@@ -75,11 +75,11 @@ class LaneCursor {
     return this.slot >= 0 && this.slot < this.rows.size
   }
 
-  get createdAt(): Micros {
-    return this.rows.createdAtOf(this.slot)
+  get position(): Micros {
+    return this.rows.positionOf(this.slot)
   }
 
-  get listingId(): string {
+  get key(): string {
     return this.rows.keyOf(this.slot)
   }
 
@@ -96,7 +96,7 @@ function divided(matches: readonly Match[], cap: Micros): { past: Window[]; futu
   for (const match of matches) {
     const { rows } = match
     const { size } = rows
-    const end = rows.newest <= cap ? size : firstFrom(0, size, (slot) => rows.createdAtOf(slot) > cap)
+    const end = rows.newest <= cap ? size : firstFrom(0, size, (slot) => rows.positionOf(slot) > cap)
     past.push({ match, from: 0, to: end })
     if (end < size) future.push({ match, from: end, to: size })
   }
@@ -135,7 +135,7 @@ export function* merged<C extends { advance: () => boolean }>(
 class Cursor {
   readonly rows: Segment
   slot: number
-  createdAt: Micros = 0
+  position: Micros = 0
   readonly #slots: Bitset
   readonly #from: number
 
@@ -149,11 +149,11 @@ class Cursor {
   advance(): boolean {
     this.slot = highestBelow(this.#slots, this.slot)
     if (this.slot < this.#from) return false
-    this.createdAt = this.rows.createdAtOf(this.slot)
+    this.position = this.rows.positionOf(this.slot)
     return true
   }
 
-  get listingId(): string {
+  get key(): string {
     return this.rows.keyOf(this.slot)
   }
 
@@ -163,7 +163,7 @@ class Cursor {
 }
 
 const compareCursors = (a: Place, b: Place): number =>
-  a.createdAt === b.createdAt ? comparePlaces(a, b) : a.createdAt - b.createdAt
+  a.position === b.position ? comparePlaces(a, b) : a.position - b.position
 
 /**
  * Where the first `skip` end in each match, but for `rest` of them. Each step cuts a window of every match at the
@@ -217,9 +217,9 @@ function middlePlace(
 
 export function firstNotOlder(rows: Segment, place: Place, from: number, to: number): number {
   return firstFrom(from, to, (slot) => {
-    const createdAt = rows.createdAtOf(slot)
-    return createdAt === place.createdAt
+    const position = rows.positionOf(slot)
+    return position === place.position
       ? comparePlaces(rows.placeAt(slot), place) >= 0
-      : createdAt > place.createdAt
+      : position > place.position
   })
 }

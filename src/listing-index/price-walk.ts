@@ -1,6 +1,5 @@
 import { comparePriceKeys, type PriceKey, scaleKey, unscaleKey } from '../domain/price/price-key.ts'
 import type { PriceOrder } from '../domain/source/selection.ts'
-import type { Micros } from '../domain/timestamp.ts'
 import { hasBit } from './bitset.ts'
 import { firstNotOlder, type Match, merged, newestFirst, olderThan } from './newest-first.ts'
 import type { AskedPrices } from './price-columns.ts'
@@ -10,7 +9,7 @@ import { comparePlaces, type Place, type Segment } from './segment.ts'
 export type FoundByPrice = {
   readonly rows: Segment
   readonly slot: number
-  readonly key: PriceKey
+  readonly price: PriceKey
   group: number
 }
 
@@ -42,12 +41,12 @@ export function* byPrice(
         groupOfBasis === group ? new ColumnRows(one, basis, start) : [],
       ),
     )
-    for (const { rows, slot, key } of merged(columns, compareRows)) yield { rows, slot, key, group }
+    for (const { rows, slot, price } of merged(columns, compareRows)) yield { rows, slot, price, group }
   }
   const unpriced = priced.map(withoutPrice).filter(({ count }) => count > 0)
   const isInside = after !== null && after.group >= groups.length
-  const rest = isInside ? olderThan(unpriced, placeOf(after)) : newestFirst(unpriced)
-  for (const { rows, slot } of rest) yield { rows, slot, key: 0, group: groups.length }
+  const rest = isInside ? olderThan(unpriced, after) : newestFirst(unpriced)
+  for (const { rows, slot } of rest) yield { rows, slot, price: 0, group: groups.length }
 }
 
 type PricedMatch = AskedPrices & { match: Match }
@@ -60,21 +59,8 @@ export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
   return groupOf
 }
 
-/** A place behind which reading goes on. `source`: its name, which orders copies of one id and time. */
-export type PriceAfter = {
-  /** Number of the group whose prices compare. */
-  group: number
-  /** The price in its group. */
-  key: PriceKey
-  /** As in `Place`. */
-  position: Micros
-  listingId: string
-  source?: string | undefined
-}
-
-const placeOf = ({ position, listingId, source }: PriceAfter): Place => {
-  return { createdAt: position, listingId, source }
-}
+/** A place behind which reading goes on. `price`: the one in its group, whose number is `group`. */
+export type PriceAfter = Place & { group: number; price: PriceKey }
 
 function withoutPrice(one: PricedMatch): Match {
   const { rows, slots, count, hidden } = one.match
@@ -85,14 +71,14 @@ function withoutPrice(one: PricedMatch): Match {
 
 /** The first of an answer is the greatest. */
 function compareRows(a: ColumnRows, b: ColumnRows): number {
-  return comparePriceKeys(b.key, a.key) || comparePlaces(a.place, b.place)
+  return comparePriceKeys(b.price, a.price) || comparePlaces(a.place, b.place)
 }
 
 /** Matches in one basis of a segment, from a place on. */
 class ColumnRows {
   readonly rows: Segment
   slot = -1
-  key: PriceKey = 0
+  price: PriceKey = 0
   readonly #priced: PricedMatch
   readonly #basis: number
   readonly #scale: bigint | undefined
@@ -109,12 +95,12 @@ class ColumnRows {
     this.#basis = basis
     this.#scale = scaleOf?.(basis)
     this.#end = keyStarts[rows.prices.keyFrom(per, basis, unscaleKey(max, this.#scale), true)]!
-    const before = start && unscaleKey(start.key, this.#scale)
-    const isAt = before !== null && scaleKey(before, this.#scale) === start!.key
+    const before = start && unscaleKey(start.price, this.#scale)
+    const isAt = before !== null && scaleKey(before, this.#scale) === start!.price
     this.#n = before === null ? basisStarts[basis]! : rows.prices.keyFrom(per, basis, before, !isAt)
     this.#at = keyStarts[this.#n]!
     if (start === null || !isAt || this.#at >= this.#end || rows.prices.keyAt(per, this.#n) !== before) return
-    const older = firstNotOlder(rows, placeOf(start), 0, rows.size)
+    const older = firstNotOlder(rows, start, 0, rows.size)
     while (this.#at < keyStarts[this.#n + 1]! && slots[this.#at]! >= older) this.#at++
   }
 
@@ -130,11 +116,11 @@ class ColumnRows {
       const slot = slots[this.#at]!
       if (!hasBit(match.slots, slot)) continue
       while (keyStarts[this.#n + 1]! <= this.#at) this.#n++
-      const key = scaleKey(prices.keyAt(per, this.#n), this.#scale)
-      if (!prices.isBest(slot, this.#basis, key, this.#priced)) continue
+      const price = scaleKey(prices.keyAt(per, this.#n), this.#scale)
+      if (!prices.isBest(slot, this.#basis, price, this.#priced)) continue
       this.#at++
       this.slot = slot
-      this.key = key
+      this.price = price
       return true
     }
     return false

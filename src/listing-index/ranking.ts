@@ -209,7 +209,7 @@ export class Ranking {
       const rank = this.rankOf(source)
       if (rank === null || this.isOut(row)) continue
       const { isOwn } = this.#rows.source(source)
-      const item: ListingIdentity = this.#rows.sellers.of(row.rows.publisherIdOf(row.slot))
+      const item: ListingIdentity = this.#rows.sellers.of(row.rows.sellerOf(row.slot))
       const key = row.rows.keyOf(row.slot)
       contenders.push({
         item: this.groupBy === 'id' ? KNOWN_BY_ID : item,

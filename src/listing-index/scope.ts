@@ -207,7 +207,7 @@ function existsRow(
   const selected = selectedOf(scope, 'open')
   for (const segment of parts.segments.all) {
     if (!segment.lanesInUse.has(lane)) continue
-    const slots = segment.publishers.having(new Set([number]), bitset(segment.size))
+    const slots = segment.sellers.having(new Set([number]), bitset(segment.size))
     const { present } = scope.ranking.maskOf(segment, selected)
     for (let slot = highestBelow(slots, segment.size); slot !== -1; slot = highestBelow(slots, slot)) {
       if (!segment.isLive(slot) || segment.laneOf(slot) !== lane) continue

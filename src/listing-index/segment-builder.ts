@@ -3,9 +3,10 @@ import type { Origin } from '../domain/source/item.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { type DerivedStep, MEANING, type Path, pathKey } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
+import type { Row } from './copy.ts'
 import { DocumentReader, type RowValues } from './document-reader.ts'
 import { PriceColumnsBuilder } from './price-columns-builder.ts'
-import { comparePlaces, type IndexEntry, type Place, type SegmentData } from './segment.ts'
+import { comparePlaces, type SegmentData } from './segment.ts'
 import { TextStore } from './text-store.ts'
 
 export type SegmentPlan = {
@@ -49,12 +50,12 @@ export class SegmentBuilder {
   readonly #reader: DocumentReader
   readonly #texts = new TextStore()
   readonly #columns: readonly ColumnBuilder[]
-  readonly #publishers: ColumnBuilder
+  readonly #sellerColumn: ColumnBuilder
   readonly #prices: PriceColumnsBuilder
   readonly #most: number
-  readonly #listingIds: string[] = []
-  readonly #createdAt: Float64Array
-  readonly #publisherIds: Float64Array
+  readonly #keys: string[] = []
+  readonly #positions: Float64Array
+  readonly #sellers: Float64Array
   readonly #statuses: Uint8Array
   readonly #chunks = new Map<ArrayBufferLike, number>()
   readonly #chunkOf: Uint16Array
@@ -73,11 +74,11 @@ export class SegmentBuilder {
     const { paths, rows } = plan
     this.#reader = reader
     this.#columns = Array.from(paths, () => new ColumnBuilder(rows))
-    this.#publishers = new ColumnBuilder(rows)
+    this.#sellerColumn = new ColumnBuilder(rows)
     this.#prices = new PriceColumnsBuilder(rows)
     this.#most = rows
-    this.#createdAt = new Float64Array(rows)
-    this.#publisherIds = new Float64Array(rows)
+    this.#positions = new Float64Array(rows)
+    this.#sellers = new Float64Array(rows)
     this.#statuses = new Uint8Array(rows)
     this.#chunkOf = new Uint16Array(rows)
     this.#meaningOf = new Uint16Array(rows)
@@ -88,7 +89,7 @@ export class SegmentBuilder {
   }
 
   get size(): number {
-    return this.#listingIds.length
+    return this.#keys.length
   }
 
   get values(): number {
@@ -99,19 +100,20 @@ export class SegmentBuilder {
    * Rows come oldest first, and equally placed ones are of different sources. @throws SyntaxError for some invalid JSON; RangeError
    * for another order or too many rows
    */
-  add(entry: IndexEntry, given: GivenParts = {}): void {
-    const { listingId, publisherId, status, createdAt, bytes, origin } = entry
+  add(row: Row, given: GivenParts = {}): void {
+    const { key, seller, status, position, bytes, origin } = row
     const { source, text = this.#texts.add(bytes), rowValues = this.#reader.read(bytes, source) } = given
     const { count, paths, values, prices, meaning } = rowValues
     const slot = this.size
     if (slot === this.#most) throw new RangeError('the segment is full')
-    if (slot > 0 && comparePlaces({ listingId, createdAt }, this.#placeOf(slot - 1)) < 0)
+    const before = { key: this.#keys[slot - 1]!, position: this.#positions[slot - 1]! }
+    if (slot > 0 && comparePlaces({ key, position }, before) < 0)
       throw new RangeError('the rows of a segment come oldest first')
-    this.#listingIds.push(listingId)
-    this.#createdAt[slot] = createdAt
-    this.#publisherIds[slot] = publisherId
+    this.#keys.push(key)
+    this.#positions[slot] = position
+    this.#sellers[slot] = seller
     this.#statuses[slot] = LISTING_STATUSES.indexOf(status)
-    this.#publishers.add(slot, publisherId)
+    this.#sellerColumn.add(slot, seller)
     this.#chunkOf[slot] = this.#chunkNumber(text)
     this.#starts[slot] = text.byteOffset
     this.#lengths[slot] = text.length
@@ -142,9 +144,9 @@ export class SegmentBuilder {
     }
     const prices = yield* this.#prices.finish(size)
     return {
-      listingIds: this.#listingIds,
-      createdAt: this.#createdAt.slice(0, size),
-      publisherIds: this.#publisherIds.slice(0, size),
+      keys: this.#keys,
+      positions: this.#positions.slice(0, size),
+      sellers: this.#sellers.slice(0, size),
       statuses: this.#statuses.slice(0, size),
       chunks: Array.from(this.#chunks.keys(), (buffer) => new Uint8Array(buffer)),
       chunkOf: this.#chunkOf.slice(0, size),
@@ -157,14 +159,10 @@ export class SegmentBuilder {
       origins: [...this.#origins.keys()],
       originOf: this.#originOf.slice(0, size),
       columns,
-      publishers: this.#publishers.finish(size),
+      sellerColumn: this.#sellerColumn.finish(size),
       prices,
       values: this.#values,
     }
-  }
-
-  #placeOf(slot: number): Place {
-    return { createdAt: this.#createdAt[slot]!, listingId: this.#listingIds[slot]! }
   }
 
   #chunkNumber({ buffer }: Uint8Array): number {
@@ -172,23 +170,23 @@ export class SegmentBuilder {
   }
 }
 
-/** Segments of entries, the oldest first and of one source, in steps of some ms. Each is adopted before the next. */
+/** Segments of rows, the oldest first and of one source, in steps of some ms. Each is adopted before the next. */
 export function* loadSegments(
   plan: SegmentPlan,
-  entries: readonly IndexEntry[],
+  rows: readonly Row[],
   adopt: (data: SegmentData) => Generator<void>,
   source?: string,
 ): Generator<unknown, void> {
   let builder = new SegmentBuilder(plan)
   let read = 0
-  for (const [n, entry] of entries.entries()) {
-    builder.add(entry, { source })
-    read += entry.bytes.length
+  for (const [n, row] of rows.entries()) {
+    builder.add(row, { source })
+    read += row.bytes.length
     if (read > BYTES_PER_STEP) {
       yield
       read = 0
     }
-    const isLast = n === entries.length - 1
+    const isLast = n === rows.length - 1
     if (!isLast && builder.size < plan.rows && builder.values < MAX_VALUES) continue
     yield* adopt(yield* builder.finish())
     builder = new SegmentBuilder(plan)

@@ -5,39 +5,27 @@ import type { Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path.ts'
 import { type Bitset, bitset, clearBit, hasBit, setBit } from './bitset.ts'
 import { Column, type ColumnData } from './column.ts'
+import type { HeldRow, Row } from './copy.ts'
 import { PriceColumns, type PriceData } from './price-columns.ts'
 
-/** What a row is ordered by. `listingId`: its key, which may have more behind a line feed. `source`: its name. */
-export type Place = { createdAt: Micros; listingId: string; source?: string | undefined }
+/** What a row is ordered by. `source`: its name, which orders copies of one key and time. */
+export type Place = Pick<Row, 'position' | 'key'> & { source?: string | undefined }
 
 /** Negative when `a` is older. Readers see the reverse; ids compare by UTF-16 code units, lower first. */
 export const comparePlaces = (a: Place, b: Place): number =>
-  a.createdAt - b.createdAt || compareTexts(b.listingId, a.listingId) || compareTexts(b.source, a.source)
+  a.position - b.position || compareTexts(b.key, a.key) || compareTexts(b.source, a.source)
 
 const compareTexts = (a: string | undefined, b: string | undefined): number =>
   a === b || a === undefined || b === undefined ? 0 : a < b ? -1 : 1
-
-export type IndexEntry = Pick<Place, 'createdAt' | 'listingId'> & {
-  publisherId: number
-  status: ListingStatus
-  /** As served: JSON in UTF-8. */
-  bytes: Uint8Array
-  /** What a gateway reports about it. Rows share equal ones. */
-  origin?: Origin | undefined
-  /** JSON members that a gateway adds; made by the index. */
-  meaning?: string
-  /** As of `RowPrices`; made by the index. */
-  terms?: string
-}
 
 /** Most rows of a segment: a slot has 16 bits. */
 export const MAX_SEGMENT_ROWS = 65_536
 
 /** Rows from the oldest to the newest with their columns, as plain data that threads can exchange. */
 export type SegmentData = {
-  listingIds: string[]
-  createdAt: Float64Array
-  publisherIds: Float64Array
+  keys: string[]
+  positions: Float64Array
+  sellers: Float64Array
   /** Into `LISTING_STATUSES`. */
   statuses: Uint8Array
   /** Of the texts. Segments may share them. */
@@ -56,7 +44,7 @@ export type SegmentData = {
   originOf: Uint16Array
   /** One per path of the vocabulary. */
   columns: readonly ColumnData[]
-  publishers: ColumnData
+  sellerColumn: ColumnData
   prices: PriceData
   /** Of all rows and columns. */
   values: number
@@ -70,9 +58,10 @@ export type Rows = {
   readonly size: number
   keyOf: (slot: number) => string
   laneOf: (slot: number) => number
-  publisherIdOf: (slot: number) => number
+  sellerOf: (slot: number) => number
   lengthOf: (slot: number) => number
-  entry: (slot: number) => IndexEntry
+  /** Its `bytes` are a view that stays valid. */
+  rowAt: (slot: number) => HeldRow
 }
 
 export type RowPlace = { rows: Rows; slot: number }
@@ -107,7 +96,7 @@ export class Segment implements Rows {
   readonly liveByStatus: Readonly<Record<ListingStatus, Bitset>>
   readonly counts: Record<ListingStatus, number> = { open: 0, closed: 0, expired: 0 }
   readonly columns: readonly Column[]
-  readonly publishers: Column
+  readonly sellers: Column
   readonly prices: PriceColumns
   /** For the matches of the latest query, and those that better copies hide. */
   readonly matches: Bitset
@@ -121,13 +110,13 @@ export class Segment implements Rows {
   /** Takes ownership of the data, which has one row or more. */
   constructor(number: number, data: SegmentData, options: SegmentOptions) {
     const { columns, lanes, sourceNames, isEmpty = false, tailSlots } = options
-    const size = data.listingIds.length
+    const size = data.keys.length
     this.number = number
     this.size = size
     this.values = data.values
     this.#data = data
     this.columns = data.columns.map((column) => new Column(size, column))
-    this.publishers = new Column(size, data.publishers)
+    this.sellers = new Column(size, data.sellerColumn)
     this.prices = new PriceColumns(data.prices)
     this.#columnNumbers = columns
     this.lanes = lanes
@@ -156,7 +145,7 @@ export class Segment implements Rows {
   }
 
   get newest(): Micros {
-    return this.createdAtOf(this.size - 1)
+    return this.positionOf(this.size - 1)
   }
 
   /** `undefined` where the segment was built without the path. */
@@ -197,16 +186,16 @@ export class Segment implements Rows {
     return hasBit(this.live, slot)
   }
 
-  createdAtOf(slot: number): Micros {
-    return this.#data.createdAt[slot]!
+  positionOf(slot: number): Micros {
+    return this.#data.positions[slot]!
   }
 
   keyOf(slot: number): string {
-    return this.#data.listingIds[slot]!
+    return this.#data.keys[slot]!
   }
 
-  publisherIdOf(slot: number): number {
-    return this.#data.publisherIds[slot]!
+  sellerOf(slot: number): number {
+    return this.#data.sellers[slot]!
   }
 
   laneOf(slot: number): number {
@@ -222,17 +211,16 @@ export class Segment implements Rows {
   }
 
   placeAt(slot: number): Place {
-    return { createdAt: this.createdAtOf(slot), listingId: this.keyOf(slot), source: this.sourceOf(slot) }
+    return { position: this.positionOf(slot), key: this.keyOf(slot), source: this.sourceOf(slot) }
   }
 
-  /** Its `bytes` are a view that stays valid. */
-  entry(slot: number): IndexEntry {
+  rowAt(slot: number): HeldRow {
     const { chunks, chunkOf, starts, lengths, meanings, meaningOf, terms, termsOf } = this.#data
     const origin = this.#data.origins[this.#data.originOf[slot]!]
     return {
-      listingId: this.keyOf(slot),
-      publisherId: this.publisherIdOf(slot),
-      createdAt: this.createdAtOf(slot),
+      key: this.keyOf(slot),
+      seller: this.sellerOf(slot),
+      position: this.positionOf(slot),
       bytes: chunks[chunkOf[slot]!]!.subarray(starts[slot]!, starts[slot]! + lengths[slot]!),
       status: this.statusOf(slot),
       meaning: meanings[meaningOf[slot]!]!,

@@ -1,15 +1,8 @@
-import { listingIdOf } from './copy.ts'
+import { listingIdOf, type Row } from './copy.ts'
 import { DocumentReader } from './document-reader.ts'
 import { Groups } from './groups.ts'
 import { mergeSegments, type SegmentSizes, segmentsToMerge } from './merge-segments.ts'
-import {
-  type IndexEntry,
-  MAX_SEGMENT_ROWS,
-  type RowPlace,
-  Segment,
-  type SegmentData,
-  type SegmentOptions,
-} from './segment.ts'
+import { MAX_SEGMENT_ROWS, type RowPlace, Segment, type SegmentData, type SegmentOptions } from './segment.ts'
 import { type SegmentPlan, STEP } from './segment-builder.ts'
 import { Tail } from './tail.ts'
 import { TextStore } from './text-store.ts'
@@ -110,17 +103,17 @@ export class Segments {
    * Inserts the row, or replaces the one of its key in one of the source's lanes. @throws SyntaxError for some invalid
    * JSON, before any change
    */
-  put(entry: IndexEntry, lane: number, ofSource: readonly number[]): void {
+  put(row: Row, lane: number, ofSource: readonly number[]): void {
     const { listener } = this.#options
-    const values = this.#reader.read(entry.bytes, this.#options.sourceNameOf(lane))
-    const listingId = listingIdOf(entry.listingId)
+    const values = this.#reader.read(row.bytes, this.#options.sourceNameOf(lane))
+    const listingId = listingIdOf(row.key)
     listener.changing([listingId])
-    this.#deleteKey(entry.listingId, ofSource)
-    const slot = this.#tail.add(entry, lane, values)
+    this.#deleteKey(row.key, ofSource)
+    const slot = this.#tail.add(row, lane, values)
     this.#groups.add(listingId, inTail(slot))
-    const row = { rows: this.#tail, slot }
-    listener.came(row)
-    listener.changed([listingId], [row])
+    const place = { rows: this.#tail, slot }
+    listener.came(place)
+    listener.changed([listingId], [place])
     if (this.#tail.isFull || this.#tail.values >= MAX_TAIL_VALUES) this.#seal()
     this.#mergeOn()
   }

@@ -1,5 +1,6 @@
+import type { HeldRow, Row } from './copy.ts'
 import type { DocumentReader, RowValues } from './document-reader.ts'
-import { comparePlaces, type IndexEntry, type Rows, Segment, type SegmentData } from './segment.ts'
+import { comparePlaces, type Rows, Segment, type SegmentData } from './segment.ts'
 import { SegmentBuilder, type SegmentPlan } from './segment-builder.ts'
 import { TextStore } from './text-store.ts'
 
@@ -8,7 +9,7 @@ export const IN_TAIL = -1
 /** Rows that are built into a segment again with each change; the others wait for more. */
 const FEW = 8
 
-type TailRow = { entry: IndexEntry; lane: number; rowValues: RowValues }
+type TailRow = { row: Row; lane: number; rowValues: RowValues }
 
 /** The latest rows in slots, each of which keeps its row until that is deleted. Queries see them as one or two segments. */
 export class Tail implements Rows {
@@ -40,10 +41,19 @@ export class Tail implements Rows {
   }
 
   /** @param rowValues of the plan; the reader may overwrite them @returns its slot */
-  add(entry: IndexEntry, lane: number, { count, paths, values, ...about }: RowValues): number {
+  add(row: Row, lane: number, { count, paths, values, ...about }: RowValues): number {
+    const { key, seller, status, position, origin } = row
     const slot = this.#free.pop()!
     const rowValues = { count, paths: paths.slice(0, count), values: values.slice(0, count), ...about }
-    this.#rows.set(slot, { entry: { ...entry, bytes: this.#texts.add(entry.bytes) }, lane, rowValues })
+    const held = {
+      key,
+      seller,
+      status,
+      position,
+      bytes: this.#texts.add(row.bytes),
+      ...(origin && { origin }),
+    }
+    this.#rows.set(slot, { row: held, lane, rowValues })
     this.values += count
     this.#others = null
     return slot
@@ -86,35 +96,35 @@ export class Tail implements Rows {
   }
 
   keyOf(slot: number): string {
-    return this.#rows.get(slot)!.entry.listingId
+    return this.#rows.get(slot)!.row.key
   }
 
   laneOf(slot: number): number {
     return this.#rows.get(slot)!.lane
   }
 
-  publisherIdOf(slot: number): number {
-    return this.#rows.get(slot)!.entry.publisherId
+  sellerOf(slot: number): number {
+    return this.#rows.get(slot)!.row.seller
   }
 
   lengthOf(slot: number): number {
-    return this.#rows.get(slot)!.entry.bytes.length
+    return this.#rows.get(slot)!.row.bytes.length
   }
 
-  entry(slot: number): IndexEntry {
-    const { entry, rowValues } = this.#rows.get(slot)!
-    return { ...entry, meaning: rowValues.meaning, terms: rowValues.prices.terms }
+  rowAt(slot: number): HeldRow {
+    const { row, rowValues } = this.#rows.get(slot)!
+    return { ...row, meaning: rowValues.meaning, terms: rowValues.prices.terms }
   }
 
   #build(slots: readonly number[]) {
     const builder = new SegmentBuilder({ ...this.#plan, rows: slots.length }, this.#reader)
     const rows = slots.map((slot) => {
       const row = this.#rows.get(slot)!
-      const { createdAt, listingId } = row.entry
-      return { ...row, slot, createdAt, listingId, source: this.#sourceNameOf(row.lane) }
+      const { position, key } = row.row
+      return { ...row, slot, position, key, source: this.#sourceNameOf(row.lane) }
     })
     rows.sort(comparePlaces)
-    for (const { entry, rowValues } of rows) builder.add(entry, { text: entry.bytes, rowValues })
+    for (const { row, rowValues } of rows) builder.add(row, { text: row.bytes, rowValues })
     const lanes = Uint16Array.from(rows, ({ lane }) => lane)
     return { data: builder.build(), lanes, slots: rows.map(({ slot }) => slot) }
   }

@@ -132,7 +132,7 @@ export class Projection {
     const storefrontUrl = this.publisher(record.publisherId)?.storefrontUrl ?? null
     const { listingId: key, publisherId: seller, status, createdAt: position } = record
     const bytes = Buffer.from(renderListing(record, storefrontUrl))
-    this.index.put({ key, source: this.source, seller, status, position, bytes })
+    this.index.put(this.source, { key, seller, status, position, bytes })
   }
 
   #setPublisher(publisher: Publisher): void {
@@ -163,7 +163,7 @@ export class Projection {
       const row = this.listing(listingId)
       if (row?.seller !== publisherId) continue
       const bytes = withStorefrontUrl(row, this.publisher(publisherId)?.storefrontUrl ?? null)
-      if (bytes !== null) this.index.put({ ...row, bytes })
+      if (bytes !== null) this.index.put(this.source, { ...row, bytes })
       yield
     }
   }

@@ -104,7 +104,7 @@ export function hold(index: CopyIndex, fake: FakeSource, asOf: number): Holding 
   const rowOf = (key: string, item: FakeItem): Row => {
     const { publisher, storefrontUrl, position, bytes, origin, status = 'open' } = item
     const seller = index.sellers.numberOf({ publisher, storefrontUrl }, `${name} ${key}`)
-    return { key, source, seller, status, position, bytes, origin }
+    return { key, seller, status, position, bytes, origin }
   }
   const itemsByKey = () => new Map(heldItems(fake).map((item) => [keyIn(fake, item), item]))
   let held = itemsByKey()
@@ -118,7 +118,7 @@ export function hold(index: CopyIndex, fake: FakeSource, asOf: number): Holding 
     const before = held
     held = itemsByKey()
     for (const key of before.keys()) if (!held.has(key)) index.remove(source, key)
-    for (const [key, item] of held) if (before.get(key) !== item) index.put(rowOf(key, item))
+    for (const [key, item] of held) if (before.get(key) !== item) index.put(source, rowOf(key, item))
   })
   return {
     name,

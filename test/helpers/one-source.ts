@@ -1,10 +1,10 @@
 import type { Filter } from '../../src/filter-spec/filter.ts'
-import type { Copy } from '../../src/listing-index/copy.ts'
+import type { Copy, Row } from '../../src/listing-index/copy.ts'
 import { CopyIndex } from '../../src/listing-index/copy-index.ts'
 import type { CopyConditions, CopyMatches, CopyPage } from '../../src/listing-index/copy-matches.ts'
 import type { SegmentSizes } from '../../src/listing-index/merge-segments.ts'
 import type { Scope } from '../../src/listing-index/scope.ts'
-import type { IndexEntry, SegmentData } from '../../src/listing-index/segment.ts'
+import type { SegmentData } from '../../src/listing-index/segment.ts'
 import { SourceSet } from '../../src/listing-index/source-set.ts'
 import type { Projection } from '../../src/registry/projection.ts'
 import { run } from './steps.ts'
@@ -33,19 +33,16 @@ export class OneSource {
     return new OneSource([], undefined, projection)
   }
 
-  put(entry: IndexEntry): void {
-    this.index.put(rowOf(this.source, entry))
+  put(row: Row): void {
+    this.index.put(this.source, row)
   }
 
   remove(listingId: string): boolean {
     return this.index.remove(this.source, listingId)
   }
 
-  load(entries: readonly IndexEntry[]): Generator<unknown, void> {
-    return this.index.load(
-      this.source,
-      entries.map((entry) => rowOf(this.source, entry)),
-    )
+  load(rows: readonly Row[]): Generator<unknown, void> {
+    return this.index.load(this.source, rows)
   }
 
   adopt(segment: SegmentData): Generator<void> {
@@ -60,9 +57,8 @@ export class OneSource {
     return this.index.about(this.source).rows
   }
 
-  get(listingId: string): IndexEntry | undefined {
-    const copy = this.index.get(this.source, listingId)
-    return copy && entryOf(copy)
+  get(listingId: string): Copy | undefined {
+    return this.index.get(this.source, listingId)
   }
 
   matches(conditions: CopyConditions): CopyMatches {
@@ -72,11 +68,11 @@ export class OneSource {
   /** Newest first, then by id. */
   query({ limit, offset, after, ...conditions }: CopyConditions & CopyPage) {
     const matches = this.matches(conditions)
-    return { total: matches.total, rows: matches.page({ limit, offset, after }).map(entryOf) }
+    return { total: matches.total, rows: matches.page({ limit, offset, after }) }
   }
 
   /** As a stream reads them. */
-  *entries(conditions: CopyConditions = EVERYTHING): Generator<IndexEntry> {
+  *entries(conditions: CopyConditions = EVERYTHING): Generator<Copy> {
     for (let after: CopyPage['after'] | undefined = null; after !== undefined; ) {
       const { rows } = this.query({ ...conditions, limit: PAGE, after })
       yield* rows
@@ -84,12 +80,4 @@ export class OneSource {
       after = last && { ...last, source: NAME }
     }
   }
-}
-
-const rowOf = (source: number, { listingId: key, publisherId, createdAt, ...entry }: IndexEntry) => {
-  return { ...entry, key, source, seller: publisherId, position: createdAt }
-}
-
-const entryOf = ({ listingId, seller, status, position, bytes }: Copy): IndexEntry => {
-  return { listingId, publisherId: seller, status, createdAt: position, bytes }
 }

@@ -123,7 +123,7 @@ export async function openUpstream(
     const sellers = publisher === null ? null : new Set(index.sellers.numbersOf(publisher))
     const scope = scopeOf(number)
     const matches = run(index.match(scope, { status, criteria, priceLimit, sellers }))
-    const place = after && { createdAt: after.position, listingId: after.listingId, source: options.name }
+    const place = after && { position: after.position, key: after.listingId, source: options.name }
     const listings = matches.page({ limit: count + 1, offset: skip, after: place })
     const { total } = matches
     const version = index.versionOf(scope.sources)

@@ -7,7 +7,7 @@ import { nameIn } from '../asked.ts'
 import type { Counting } from './count-outliers.ts'
 
 /** Before all listings without a price. */
-const FIRST = { key: 0, position: Number.POSITIVE_INFINITY, listingId: '' }
+const FIRST = { price: 0, position: Number.POSITIVE_INFINITY, key: '' }
 
 /** The listings that the leading price leaves out, each by one reason: with the offers of that price they are all matches. */
 export function* countLeftOut(

@@ -37,7 +37,7 @@ export function* countOutliers(counting: Counting): Generator<void, Outliers> {
     const bases = basesOf(group, tokens)
     const name = prices.groupOf(bases[0]!)
     const order = { groups: [bases], per: 'gpu', scaleOf: tokens.scaleOf } as const
-    for (const { copy, group: at, key } of matches.copiesByPrice(order, null)) {
+    for (const { copy, group: at, price: key } of matches.copiesByPrice(order, null)) {
       yield
       if (at > 0 || key >= highest) break
       const source = nameIn(asked, copy)
@@ -66,7 +66,7 @@ export function countLeastGpus(
   let fewest: number | null = null
   let left = MAX_TIES
   const order = { groups: [bases], per, scaleOf, max: least }
-  for (const { copy, group: at, key } of matches.copiesByPrice(order, null)) {
+  for (const { copy, group: at, price: key } of matches.copiesByPrice(order, null)) {
     if (at > 0) break
     if (key !== least) continue
     if (left-- === 0) break

@@ -5,7 +5,7 @@ import { matchesOf, nameIn } from '../asked.ts'
 import type { PricePoint } from '../cursor.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { shownPrice } from '../merged-item.ts'
-import type { Order, Visit } from '../order.ts'
+import { type Order, placeOf, type Visit } from '../order.ts'
 import type { Asked } from '../sources.ts'
 import { comparisonIn } from './item-price.ts'
 import { outliersBelow } from './outliers.ts'
@@ -40,10 +40,10 @@ export async function orderByPrice(
       const visits = visitsBehind((point as PricePoint | null)?.after ?? null)
       return [...visits.drop(point === null ? skip : 0).take(count)]
     },
-    pointAfter: ({ copy: { position, key: listingId, source }, price }) => ({
+    pointAfter: ({ copy, byPrice }) => ({
       groups,
       bounds: from?.bounds ?? bounds.marking(),
-      after: { ...price!, position, listingId, source: nameIn(asked, { source }) },
+      after: { ...byPrice!, ...placeOf(asked, copy) },
     }),
   }
 
@@ -60,8 +60,8 @@ export async function orderByPrice(
     part: number,
     isOutlier: boolean,
   ): Generator<Visit, void> {
-    for (const { copy, group, key } of found)
-      if (isMarked(copy) === isOutlier) yield { copy, price: { part, group, key } }
+    for (const { copy, group, price } of found)
+      if (isMarked(copy) === isOutlier) yield { copy, byPrice: { part, group, price } }
   }
 
   /** By the price that is shown. */

@@ -47,9 +47,9 @@ export function* buildSegment(
 ): Generator<unknown, SegmentData> {
   const builder = new SegmentBuilder(plan)
   for (const record of unpackListings(pages)) {
-    const { listingId, publisherId, status, createdAt } = record
-    const bytes = Buffer.from(renderListing(record, storefronts.get(publisherId) ?? null))
-    builder.add({ listingId, publisherId, status, createdAt, bytes })
+    const { listingId: key, publisherId: seller, status, createdAt: position } = record
+    const bytes = Buffer.from(renderListing(record, storefronts.get(seller) ?? null))
+    builder.add({ key, seller, status, position, bytes })
     if (builder.size % ROWS_PER_STEP === 0) yield
   }
   return yield* builder.finish()

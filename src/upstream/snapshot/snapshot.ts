@@ -199,7 +199,7 @@ export class Snapshot {
   put(items: readonly Item[]): number {
     let invalid = 0
     for (const item of items)
-      if (this.hasRoom(item)) this.#index.put(this.#rowOf(snapshotKey(item), item))
+      if (this.hasRoom(item)) this.#index.put(this.source, this.#rowOf(snapshotKey(item), item))
       else invalid++
     return invalid
   }
@@ -234,7 +234,7 @@ export class Snapshot {
 
   #replace(gone: Iterable<string>, changed: Iterable<readonly [key: string, item: Item]>): void {
     this.remove(gone)
-    for (const [key, item] of changed) this.#index.put(this.#rowOf(key, item))
+    for (const [key, item] of changed) this.#index.put(this.source, this.#rowOf(key, item))
   }
 
   *#rowsOf(listings: ReadonlyMap<string, Item>): Generator<void, Row[]> {
@@ -250,7 +250,7 @@ export class Snapshot {
     const { position, bytes, origin } = item
     const seller = this.#index.sellers.numberOf(item, UNKNOWN)
     const status = this.#status ?? statusIn(bytes)
-    return { key, source: this.source, seller, status, position, bytes, origin }
+    return { key, seller, status, position, bytes, origin }
   }
 }
 

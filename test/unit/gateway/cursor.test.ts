@@ -5,7 +5,7 @@ import { type CursorContent, Cursors } from '../../../src/gateway/cursor.ts'
 import { anyText } from '../../helpers/any-text.ts'
 
 const POSITION = {
-  after: { createdAt: 1_763_652_824_792_803, listingId: 'a"\u0000b', source: 's' },
+  after: { position: 1_763_652_824_792_803, key: 'a"\u0000b', source: 's' },
   cap: 1_763_652_824_792_900,
   total: 1234,
 } satisfies CursorContent

@@ -18,7 +18,7 @@ test('agreement: every vector of the deployed protocol holds in the index', (t) 
   for (const { id, spec, pairs, listing, expected } of vectors) {
     const index = new OneSource(spec.filters.values(), SMALL)
     const bytes = Buffer.from(exactJson(listing))
-    index.put({ listingId: id, publisherId: 1, status: 'open', createdAt: 1, bytes })
+    index.put({ key: id, seller: 1, status: 'open', position: 1, bytes })
     const criteria = parseCriteria(spec, pairs)
     const { total } = index.query({ status: 'open', criteria, limit: 1, offset: 0 })
     t.is(total, expected === 'match' ? 1 : 0, id)
@@ -29,7 +29,7 @@ test('agreement: index and evaluator match the same, for any listing and criteri
   fc.assert(
     fc.property(documentText, criterion, (text, asked) => {
       const index = new OneSource(FILTERS, SMALL)
-      index.put({ listingId: 'a', publisherId: 1, status: 'open', createdAt: 1, bytes: Buffer.from(text) })
+      index.put({ key: 'a', seller: 1, status: 'open', position: 1, bytes: Buffer.from(text) })
       const query = { status: null, criteria: [asked], limit: 1, offset: 0 }
       t.is(index.query(query).total === 1, matchesAll([asked], parseJson(text)))
     }),

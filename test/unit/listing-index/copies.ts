@@ -276,7 +276,7 @@ export class World {
 
   #put(source: SourceName, draft: CopyDraft): void {
     const copy = this.#copyOf(source, draft)
-    this.index.put(this.#row(this.numbers.get(source)!, copy))
+    this.index.put(this.numbers.get(source)!, this.#row(copy))
     const before = this.copies.findIndex((one) => one.source === source && one.key === copy.key)
     if (before !== -1) this.copies.splice(before, 1)
     this.copies.push(copy)
@@ -290,7 +290,7 @@ export class World {
     run(
       this.index.load(
         number,
-        Array.from(copies.values(), (copy) => this.#row(number, copy)),
+        Array.from(copies.values(), (copy) => this.#row(copy)),
       ),
     )
     const kept = this.copies.filter((one) => one.source === source && !copies.has(one.key))
@@ -331,9 +331,9 @@ export class World {
     return { ...draft, status, source, key }
   }
 
-  #row(source: number, copy: ModelCopy): Row {
+  #row(copy: ModelCopy): Row {
     const { key, status, position, text, address: publisher, storefrontUrl } = copy
     const seller = this.index.sellers.numberOf({ publisher, storefrontUrl }, `${this.#unknown++}`)
-    return { key, source, seller, status, position, bytes: Buffer.from(text), origin: originOf(copy) }
+    return { key, seller, status, position, bytes: Buffer.from(text), origin: originOf(copy) }
   }
 }

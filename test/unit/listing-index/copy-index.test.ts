@@ -8,7 +8,6 @@ import type { Criterion, Filter } from '../../../src/filter-spec/filter.ts'
 import type { Row } from '../../../src/listing-index/copy.ts'
 import { CopyIndex } from '../../../src/listing-index/copy-index.ts'
 import type { PriceAfter } from '../../../src/listing-index/price-walk.ts'
-import type { IndexEntry } from '../../../src/listing-index/segment.ts'
 import { SegmentBuilder } from '../../../src/listing-index/segment-builder.ts'
 import { SourceSet } from '../../../src/listing-index/source-set.ts'
 import { byBasis } from '../../helpers/grouping.ts'
@@ -108,9 +107,9 @@ function walk(world: World, matches: ReturnType<typeof matchesOf>, order: PriceO
   const places: PriceAfter[] = []
   for (;;) {
     const page = [...matches.copiesByPrice(order, places.at(-1) ?? null).take(count)]
-    for (const { copy, group, key } of page) {
-      const { position, key: listingId } = copy
-      places.push({ group, key, position, listingId, source: world.index.about(copy.source).name })
+    for (const { copy, group, price } of page) {
+      const { position, key } = copy
+      places.push({ group, price, position, key, source: world.index.about(copy.source).name })
     }
     if (page.length < count) return places.map(({ source: _, ...place }) => place)
   }
@@ -138,11 +137,11 @@ function compareSizes(t: ExecutionContext, world: World): void {
   }
 }
 
-const entryOf = ({ key, position, status, text }: ModelCopy): IndexEntry => {
-  return { listingId: key, createdAt: position, publisherId: 0, status, bytes: Buffer.from(text) }
+const entryOf = ({ key, position, status, text }: ModelCopy): Row => {
+  return { key, position, seller: 0, status, bytes: Buffer.from(text) }
 }
-const rowOf = (source: number, n: number, text = '{}'): Row => {
-  return { key: `l${n}`, source, seller: 1, status: 'open', position: n, bytes: Buffer.from(text) }
+const rowOf = (n: number, text = '{}'): Row => {
+  return { key: `l${n}`, seller: 1, status: 'open', position: n, bytes: Buffer.from(text) }
 }
 
 test('copies: a filter whose columns are still to be built reads documents, and gives the same', (t) => {
@@ -186,7 +185,7 @@ test('copies: a filter that would read very many documents is refused by name un
   run(
     index.load(
       source,
-      Array.from({ length: 10_001 }, (_, n) => rowOf(source, n, '{"late":1}')),
+      Array.from({ length: 10_001 }, (_, n) => rowOf(n, '{"late":1}')),
     ),
   )
   const late = filterOn('$.late')
@@ -207,9 +206,9 @@ test('copies: a segment that was built elsewhere is found row by row while it is
   const builder = new SegmentBuilder(plan)
   for (let n = 0; n < 10_000; n++)
     builder.add({
-      listingId: `l${n}`,
-      createdAt: n,
-      publisherId: 1,
+      key: `l${n}`,
+      position: n,
+      seller: 1,
       status: 'open',
       bytes: Buffer.from('{}'),
     })
@@ -232,10 +231,10 @@ test('copies: the version of some sources differs after each change of theirs, a
     change()
     return seen.add(index.versionOf(sources)).size > size
   }
-  t.true(isNew(() => index.put({ ...rowOf(one, 1), seller })))
+  t.true(isNew(() => index.put(one, { ...rowOf(1), seller })))
   t.true(isNew(() => index.learn(seller, { publisher: '0xa', storefrontUrl: 'https://a' })))
   t.false(isNew(() => index.learn(seller, { publisher: '0xa', storefrontUrl: 'https://a' })))
-  t.false(isNew(() => index.put(rowOf(other, 1))))
+  t.false(isNew(() => index.put(other, rowOf(1))))
   t.true(isNew(() => index.remove(one, 'l1')))
   t.false(isNew(() => index.remove(one, 'l1')))
   t.true(isNew(() => run(index.removeSource(one))))
@@ -244,7 +243,7 @@ test('copies: the version of some sources differs after each change of theirs, a
 test('copies: of very many paths of one gateway, those beyond the first exist for no other gateway', (t) => {
   const { index, source, scope } = indexOf([])
   const origin = (n: number) => ({ registry: 'r', alsoIn: [], via: [`g${n}`], stale: false, differs: false })
-  for (let n = 0; n < 100; n++) index.put({ ...rowOf(source, n), origin: origin(n) })
+  for (let n = 0; n < 100; n++) index.put(source, { ...rowOf(n), origin: origin(n) })
   const keys = (via: readonly string[]) =>
     run(index.match({ ...scope, via }, { status: 'open', criteria: [] }))
       .page({ limit: 100 })
@@ -258,10 +257,10 @@ test('copies: of very many paths of one gateway, those beyond the first exist fo
 
 test('copies: bytes that are refused change nothing', (t) => {
   const { index, source, scope } = indexOf([])
-  index.put(rowOf(source, 1))
+  index.put(source, rowOf(1))
   const touched: unknown[] = []
   index.onTouched((ids) => touched.push(ids))
-  t.throws(() => index.put(rowOf(source, 1, '{')), { instanceOf: SyntaxError })
+  t.throws(() => index.put(source, rowOf(1, '{')), { instanceOf: SyntaxError })
   t.deepEqual(touched, [])
   t.is(run(index.match(scope, { status: 'open', criteria: [] })).total, 1)
 })

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import fc from 'fast-check'
 import { LISTING_STATUSES } from '../../../src/domain/listing.ts'
-import type { IndexEntry } from '../../../src/listing-index/segment.ts'
+import type { Row } from '../../../src/listing-index/copy.ts'
 import { OneSource } from '../../helpers/one-source.ts'
 import { runs } from '../../helpers/runs.ts'
 import { apply, conditions, FILTERS, filterOn, Model, operations, readable } from './model.ts'
@@ -10,15 +10,15 @@ import { apply, conditions, FILTERS, filterOn, Model, operations, readable } fro
 const SMALL = { tail: 4, segment: 32, step: 16 }
 const ALL = { status: null, criteria: [] }
 
-const entry = (listingId: string, createdAt: number, text = '{}'): IndexEntry => ({
-  listingId,
-  publisherId: 1,
+const entry = (key: string, position: number, text = '{}'): Row => ({
+  key,
+  seller: 1,
   status: 'open',
-  createdAt,
+  position,
   bytes: Buffer.from(text),
 })
 
-const idsOf = (rows: Iterable<{ listingId: string }>): string[] => Array.from(rows, (row) => row.listingId)
+const idsOf = (rows: Iterable<{ key: string }>): string[] => Array.from(rows, (row) => row.key)
 
 test('index: counts, size and single listings are those of a naive model', (t) => {
   fc.assert(
@@ -33,7 +33,7 @@ test('index: counts, size and single listings are those of a naive model', (t) =
       t.is(index.size, all.length)
       for (const status of LISTING_STATUSES)
         t.is(index.index.countOf(index.source, status), model.matches({ ...ALL, status }).length)
-      t.deepEqual(readable(all.map(({ listingId }) => index.get(listingId)!)), readable(all))
+      t.deepEqual(readable(all.map(({ key }) => index.get(key)!)), readable(all))
     }),
     { numRuns: runs(60) },
   )
@@ -75,14 +75,12 @@ test('index: entries gives each untouched listing once, however the index change
     fc.property(operations(150), operations(150), (before, meanwhile) => {
       const index = new OneSource(FILTERS, SMALL)
       for (const step of before) apply(step, index)
-      const touched = new Set(
-        meanwhile.map((step) => (step.kind === 'put' ? step.entry.listingId : step.listingId)),
-      )
+      const touched = new Set(meanwhile.map((step) => (step.kind === 'put' ? step.entry.key : step.key)))
       const kept = idsOf(index.entries()).filter((id) => !touched.has(id))
       const seen: string[] = []
       const rest = meanwhile.values()
-      for (const { listingId } of index.entries()) {
-        seen.push(listingId)
+      for (const { key } of index.entries()) {
+        seen.push(key)
         for (const step of rest.take(3)) apply(step, index)
       }
       t.deepEqual(
@@ -106,12 +104,12 @@ test('index: totals, pages and readers are the same before, during and after a m
       const reader = index.entries()
       const seen: string[] = []
       for (let n = 0; n < 120; n++) {
-        index.put({ ...entry('other', 1e6), publisherId: 9, status: 'open' })
+        index.put({ ...entry('other', 1e6), seller: 9, status: 'open' })
         index.remove('other')
         t.deepEqual(pages(), firstPages)
         t.deepEqual(totals(), firstTotals)
         const { done, value } = reader.next()
-        if (!done) seen.push(value.listingId)
+        if (!done) seen.push(value.key)
       }
       t.deepEqual([...seen, ...idsOf(reader)], whole)
       t.deepEqual(idsOf(index.entries()), whole)

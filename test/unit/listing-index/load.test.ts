@@ -1,6 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { IndexEntry, SegmentData } from '../../../src/listing-index/segment.ts'
+import type { Row } from '../../../src/listing-index/copy.ts'
+import type { SegmentData } from '../../../src/listing-index/segment.ts'
 import { SegmentBuilder } from '../../../src/listing-index/segment-builder.ts'
 import { buffersIn } from '../../../src/registry/load/build-segment.ts'
 import { OneSource } from '../../helpers/one-source.ts'
@@ -13,7 +14,7 @@ const SMALL = { tail: 8, segment: 64, step: 16 }
 const risingEntries = fc
   .array(
     fc.record({
-      publisherId: fc.integer({ min: 1, max: 3 }),
+      seller: fc.integer({ min: 1, max: 3 }),
       status: fc.constantFrom('open' as const, 'closed' as const, 'expired' as const),
       text: documentText,
     }),
@@ -21,18 +22,18 @@ const risingEntries = fc
   )
   .map((drawn) =>
     drawn.map(
-      ({ publisherId, status, text }, n): IndexEntry => ({
+      ({ seller, status, text }, n): Row => ({
         // Some are in `operations` too, and are replaced and removed there.
-        listingId: `listing-${n}`,
-        publisherId,
+        key: `listing-${n}`,
+        seller,
         status,
-        createdAt: n - 1000,
+        position: n - 1000,
         bytes: Buffer.from(text),
       }),
     ),
   )
 
-function segmentOf(index: OneSource, entries: readonly IndexEntry[]): SegmentData {
+function segmentOf(index: OneSource, entries: readonly Row[]): SegmentData {
   const builder = new SegmentBuilder(index.plan)
   for (const entry of entries) builder.add(entry)
   const steps = builder.finish()
@@ -88,11 +89,11 @@ test('load: loaded and adopted listings are found like those that were put, also
   )
 })
 
-const entry = (listingId: string, createdAt: number): IndexEntry => ({
-  listingId,
-  publisherId: 1,
+const entry = (key: string, position: number): Row => ({
+  key,
+  seller: 1,
   status: 'open',
-  createdAt,
+  position,
   bytes: Buffer.from('{"a":1}'),
 })
 
@@ -100,10 +101,10 @@ test('load: long listings are read in as many steps as short ones of as many byt
   const stepsOf = (count: number, length: number): number => {
     const bytes = Buffer.from(JSON.stringify('x'.repeat(length)))
     const listing = (n: number) => ({
-      listingId: `${n}`,
-      publisherId: 1,
+      key: `${n}`,
+      seller: 1,
       status: 'open' as const,
-      createdAt: n,
+      position: n,
       bytes,
     })
     return Array.from(new OneSource([]).load(Array.from({ length: count }, (_, n) => listing(n)))).length
@@ -118,7 +119,7 @@ test('load: an adopted listing replaces the one with its id', (t) => {
   index.put(entry('b', 2))
   adopt(index, segmentOf(index, [entry('c', 3), entry('a', 4)]))
   t.deepEqual(
-    Array.from(index.entries(), ({ listingId }) => listingId),
+    Array.from(index.entries(), ({ key }) => key),
     ['a', 'c', 'b'],
   )
   t.is(index.size, 3)

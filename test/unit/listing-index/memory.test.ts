@@ -39,10 +39,10 @@ test.serial('memory: replacing the same listings again and again does not grow i
 
 const put = (index: OneSource, n: number, document: unknown): void =>
   index.put({
-    listingId: `listing-${n}`,
-    publisherId: 1,
+    key: `listing-${n}`,
+    seller: 1,
     status: 'open',
-    createdAt: n,
+    position: n,
     bytes: Buffer.from(JSON.stringify(document)),
   })
 

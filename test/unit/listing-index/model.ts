@@ -6,45 +6,47 @@ import { compileFilter, type Filter } from '../../../src/filter-spec/filter.ts'
 import type { FilterTest, Op } from '../../../src/filter-spec/operations/operations.ts'
 import { type Bound, type Scalar, toScalar } from '../../../src/filter-spec/scalar.ts'
 import { parseJson } from '../../../src/json/value.ts'
+import type { Row } from '../../../src/listing-index/copy.ts'
 import type { CopyConditions } from '../../../src/listing-index/copy-matches.ts'
-import type { IndexEntry } from '../../../src/listing-index/segment.ts'
 import type { OneSource } from '../../helpers/one-source.ts'
 
 /** The index in its plainest form: a map, the evaluator, and a sort. */
 export class Model {
-  readonly #entries = new Map<string, IndexEntry>()
+  readonly #entries = new Map<string, Row>()
 
-  put(entry: IndexEntry): void {
-    this.#entries.set(entry.listingId, entry)
+  put(entry: Row): void {
+    this.#entries.set(entry.key, entry)
   }
 
-  remove(listingId: string): boolean {
-    return this.#entries.delete(listingId)
+  remove(key: string): boolean {
+    return this.#entries.delete(key)
   }
 
   /** Newest first, then by id. */
-  matches({ status, sellers = null, criteria }: CopyConditions): IndexEntry[] {
+  matches({ status, sellers = null, criteria }: CopyConditions): Row[] {
     return [...this.#entries.values()]
       .filter(
         (entry) =>
           (status === null || entry.status === status) &&
-          (sellers === null || sellers.has(entry.publisherId)) &&
+          (sellers === null || sellers.has(entry.seller)) &&
           matchesAll(criteria, parseJson(Buffer.from(entry.bytes).toString())),
       )
-      .sort((a, b) => b.createdAt - a.createdAt || (a.listingId < b.listingId ? -1 : 1))
+      .sort((a, b) => b.position - a.position || (a.key < b.key ? -1 : 1))
   }
 }
 
-type Operation = { kind: 'put'; entry: IndexEntry } | { kind: 'remove'; listingId: string }
+type Operation = { kind: 'put'; entry: Row } | { kind: 'remove'; key: string }
 
 export function apply(operation: Operation, target: Pick<OneSource, 'put' | 'remove'>): void {
   if (operation.kind === 'put') target.put(operation.entry)
-  else target.remove(operation.listingId)
+  else target.remove(operation.key)
 }
 
 /** Rows with their bytes as text, to be compared. */
-export const readable = (rows: Iterable<IndexEntry>): unknown[] =>
-  Array.from(rows, (row) => ({ ...row, bytes: Buffer.from(row.bytes).toString() }))
+export const readable = (rows: Iterable<Row>): unknown[] =>
+  Array.from(rows, ({ key, seller, status, position, bytes }) => {
+    return { key, seller, status, position, text: Buffer.from(bytes).toString() }
+  })
 
 export const filterOn = (path: string, op: Filter['op'] = 'in'): Filter =>
   compileFilter({
@@ -134,18 +136,18 @@ export const operations = (length: number): fc.Arbitrary<Operation[]> =>
       fc.record({
         remove: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
         late: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(length) }),
-        listingId: fc.constantFrom(...LISTING_IDS),
-        publisherId: fc.integer({ min: 1, max: 3 }),
+        key: fc.constantFrom(...LISTING_IDS),
+        seller: fc.integer({ min: 1, max: 3 }),
         status: fc.constantFrom(...LISTING_STATUSES),
         text: documentText,
       }),
       { minLength: length / 2, maxLength: length },
     )
     .map((drawn) =>
-      drawn.map(({ remove, late, listingId, publisherId, status, text }, n): Operation => {
-        if (remove) return { kind: 'remove', listingId }
-        const createdAt = (n - late) >> 1
-        return { kind: 'put', entry: { listingId, publisherId, status, createdAt, bytes: Buffer.from(text) } }
+      drawn.map(({ remove, late, key, seller, status, text }, n): Operation => {
+        if (remove) return { kind: 'remove', key }
+        const position = (n - late) >> 1
+        return { kind: 'put', entry: { key, seller, status, position, bytes: Buffer.from(text) } }
       }),
     )
 

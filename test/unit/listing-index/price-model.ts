@@ -15,9 +15,9 @@ import type { Filter } from '../../../src/filter-spec/filter.ts'
 import { resolvePath } from '../../../src/filter-spec/path.ts'
 import { toScalar } from '../../../src/filter-spec/scalar.ts'
 import { isJsonObject, type JsonValue, parseJson } from '../../../src/json/value.ts'
+import type { Row } from '../../../src/listing-index/copy.ts'
 import type { Facets } from '../../../src/listing-index/copy-matches.ts'
 import type { PriceAfter } from '../../../src/listing-index/price-walk.ts'
-import type { IndexEntry } from '../../../src/listing-index/segment.ts'
 
 /** In text, since a parsed document has no duplicate members, escapes or long numbers. */
 const oneOf = (...texts: string[]) => fc.constantFrom(...texts)
@@ -133,10 +133,10 @@ export const priceOrder: fc.Arbitrary<PriceOrder> = fc.record({
   max: fc.option(maxKey, { nil: undefined }),
 })
 
-const parsed = ({ bytes }: IndexEntry): JsonValue => parseJson(Buffer.from(bytes).toString())
+const parsed = ({ bytes }: Row): JsonValue => parseJson(Buffer.from(bytes).toString())
 
 /** By the plainest means: the lowest key of each basis. */
-export function keysOf(entry: IndexEntry, per: PricePer, scale?: ScaleOf): Map<string, PriceKey> {
+export function keysOf(entry: Row, per: PricePer, scale?: ScaleOf): Map<string, PriceKey> {
   const document = parsed(entry)
   const lowest = new Map<string, PriceKey>()
   if (!isJsonObject(document)) return lowest
@@ -150,7 +150,7 @@ export function keysOf(entry: IndexEntry, per: PricePer, scale?: ScaleOf): Map<s
   return new Map(Array.from(lowest, ([basis, key]) => [basis, scaleKey(key, scale?.(basis))]))
 }
 
-export function isBelow(entry: IndexEntry, { tokens, per, max, scaleOf }: PriceLimit): boolean {
+export function isBelow(entry: Row, { tokens, per, max, scaleOf }: PriceLimit): boolean {
   return Array.from(keysOf(entry, per, scaleOf)).some(
     ([basis, key]) =>
       key <= max &&
@@ -160,10 +160,7 @@ export function isBelow(entry: IndexEntry, { tokens, per, max, scaleOf }: PriceL
 }
 
 /** Newest-first entries in the order of an answer by price. */
-export function inOrder(
-  entries: readonly IndexEntry[],
-  { groups, per, scaleOf, max }: PriceOrder,
-): PriceAfter[] {
+export function inOrder(entries: readonly Row[], { groups, per, scaleOf, max }: PriceOrder): PriceAfter[] {
   const places = entries.map((entry): PriceAfter => {
     const keys = keysOf(entry, per, scaleOf)
     const priced = groups.map((bases) =>
@@ -174,13 +171,13 @@ export function inOrder(
     )
     const found = priced.findIndex(({ length }) => length > 0)
     const group = found === -1 ? groups.length : found
-    return { group, key: priced[found]?.[0] ?? 0, position: entry.createdAt, listingId: entry.listingId }
+    return { group, price: priced[found]?.[0] ?? 0, position: entry.position, key: entry.key }
   })
-  return places.sort((a, b) => a.group - b.group || comparePriceKeys(a.key, b.key))
+  return places.sort((a, b) => a.group - b.group || comparePriceKeys(a.price, b.price))
 }
 
 /** In a form that `deepEqual` compares. */
-export function facetsOf(entries: readonly IndexEntry[], fields: readonly Filter[], per: PricePer): unknown {
+export function facetsOf(entries: readonly Row[], fields: readonly Filter[], per: PricePer): unknown {
   const values = fields.map(({ compiled }) => {
     const found = entries.map((entry) => resolvePath(compiled, parsed(entry)))
     const texts = found.flatMap((one) => {

@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { PriceOrder } from '../../../src/domain/source/selection.ts'
-import type { IndexEntry } from '../../../src/listing-index/segment.ts'
+import type { Row } from '../../../src/listing-index/copy.ts'
 import { byBasis } from '../../helpers/grouping.ts'
 import { OneSource } from '../../helpers/one-source.ts'
 import { run } from '../../helpers/steps.ts'
@@ -12,7 +12,7 @@ test('prices: of a boolean, a value and its words are counted once, and 1 in wor
   const list = { ...FILTERS[4]!, value_type: 'boolean' as const }
   const index = new OneSource(FILTERS)
   const bytes = Buffer.from('{"list":[true,"true",1,"1",false,"0"]}')
-  index.put({ listingId: 'l', publisherId: 1, status: 'open', createdAt: 1, bytes })
+  index.put({ key: 'l', seller: 1, status: 'open', position: 1, bytes })
   const { values } = run(index.matches(OPEN).facets([list], byBasis('gpu')))
   t.deepEqual(Object.fromEntries(values[0]!), { true: 1, 1: 1, false: 1, 0: 1 })
 })
@@ -61,12 +61,12 @@ test('prices: different prices are counted in steps, which questions asked at on
 })
 
 /** A listing with a price in each of these tokens. */
-function accepting(n: number, tokens: readonly string[], value = '5'): IndexEntry {
+function accepting(n: number, tokens: readonly string[], value = '5'): Row {
   const escrows = tokens.map((token) => ({
     chain_name: 'base',
     literal_fields: { token },
     rates: [{ value, per: 'hour' }],
   }))
   const bytes = Buffer.from(JSON.stringify({ offer_resource: { gpu_count: 1 }, accepted_escrows: escrows }))
-  return { listingId: `l${n}`, publisherId: 1, status: 'open', createdAt: n, bytes }
+  return { key: `l${n}`, seller: 1, status: 'open', position: n, bytes }
 }

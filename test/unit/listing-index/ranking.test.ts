@@ -2,7 +2,6 @@ import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
 import { matchesAll } from '../../../src/filter-spec/evaluate.ts'
 import type { Copy } from '../../../src/listing-index/copy.ts'
-import { placeOf } from '../../../src/listing-index/copy-matches.ts'
 import { SourceSet } from '../../../src/listing-index/source-set.ts'
 import { runs } from '../../helpers/runs.ts'
 import { run } from '../../helpers/steps.ts'
@@ -59,7 +58,7 @@ function comparePages(t: ExecutionContext, world: World, asked: Question): void 
   t.deepEqual(page({ limit: 100, cap: CAP }), capped)
   t.deepEqual(page({ limit: 3, offset: 2, cap: CAP }), capped.slice(2, 5))
   for (const [n, copy] of matches.page({ limit: 100, cap: CAP }).entries()) {
-    const after = placeOf(copy, nameIn(world, copy))
+    const after = { position: copy.position, key: copy.key, source: nameIn(world, copy) }
     t.deepEqual(page({ limit: 100, after, cap: CAP }), capped.slice(n + 1))
   }
 }
@@ -128,7 +127,7 @@ test('ranking: the self-check finds what is decided of sellers and rules of befo
   const sellers = ['own', 'b'].map((name) => {
     const source = numbers.get(name as 'own')!
     const seller = index.sellers.numberOf({ publisher: null, storefrontUrl: `https://${name}` }, name)
-    index.put({ key: 'a', source, seller, status: 'open', position: 1, bytes: Buffer.from('{}') })
+    index.put(source, { key: 'a', seller, status: 'open', position: 1, bytes: Buffer.from('{}') })
     return seller
   })
   t.is(index.selfCheck(ranking), 0)

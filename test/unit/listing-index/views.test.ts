@@ -3,10 +3,10 @@ import { OneSource } from '../../helpers/one-source.ts'
 
 const put = (index: OneSource, n: number, version: number, padding = 0): void =>
   index.put({
-    listingId: `listing-${n}`,
-    publisherId: 1,
+    key: `listing-${n}`,
+    seller: 1,
     status: 'open',
-    createdAt: n,
+    position: n,
     bytes: textOf(n, version, padding),
   })
 
@@ -30,8 +30,8 @@ test('views: the caller may overwrite the bytes that it put', (t) => {
   const bytes = textOf(1, 1, 300_000)
   const before = bytes.toString()
   const small = textOf(2, 1)
-  index.put({ listingId: 'large', publisherId: 1, status: 'open', createdAt: 1, bytes })
-  index.put({ listingId: 'small', publisherId: 1, status: 'open', createdAt: 2, bytes: small })
+  index.put({ key: 'large', seller: 1, status: 'open', position: 1, bytes })
+  index.put({ key: 'small', seller: 1, status: 'open', position: 2, bytes: small })
   bytes.fill(0)
   small.fill(0)
   t.is(Buffer.from(index.get('large')!.bytes).toString(), before)

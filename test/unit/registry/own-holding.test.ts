@@ -16,7 +16,7 @@ async function openLocal() {
   const { source: number } = replica.projection
   const row = (n: number) => {
     const bytes = Buffer.from(JSON.stringify({ listing_id: `l${n}` }))
-    return { key: `l${n}`, source: number, seller: 1, status: 'open', position: n, bytes } as const
+    return { key: `l${n}`, seller: 1, status: 'open', position: n, bytes } as const
   }
   run(index.load(number, [row(0), row(1)]))
   return { index, row, projection: replica.projection, source: ownHolding(NAME, replica, systemClock) }
@@ -25,7 +25,7 @@ async function openLocal() {
 test('own holding: copies of any status are held by id, and changes are reported in their turn', async (t) => {
   const { index, row, projection, source } = await openLocal()
   t.is(source.answer(listingQuery()).source, projection.source)
-  index.put({ ...row(1), status: 'closed' })
+  index.put(projection.source, { ...row(1), status: 'closed' })
   const { copies } = await source.find({ listingId: 'l1' }, new AbortController().signal)
   t.deepEqual(
     copies.map(({ listingId }) => listingId),
