@@ -4,6 +4,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
 import { decryptKeystore, parseKeystore } from '../../../src/cli/signing/keystore.ts'
+import { openSellers } from '../../../src/cli/signing/seller-keys.ts'
+import { signOperation } from '../../../src/client/signed-write.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import {
@@ -24,6 +26,31 @@ const terminal = {
   stdout: process.stdout,
   stderr: process.stderr,
 }
+
+/** Hex of 65 bytes, of 2026-01-01 00:00 UTC. */
+const SIGNATURES = [
+  [
+    'create_listing',
+    '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
+    'ff9cda671a577b0e5af2672b6a4018cf28b6f5d33d360a8ea9fe7e70fcf52cfe3cb2e8176bf8d4549bb7eabce7ad32732993b42f1d469b63a01af0fc6113b8f81b',
+  ],
+  [
+    'update_listing',
+    'L1',
+    '71482ebe63571e58e37ebb1ed2f2f658af7f6c00056928bfd1d4183ce432111b2878351e777a007e9e2a396c16d3bd520e108014a01690de17551553485cbe6d1b',
+  ],
+  [
+    'delete_listing',
+    'L1',
+    '01ce86319946c9d58e17e1f1ecf3698e38212422a199073048cff9fa8434fad4605f2b91573d866c0b29413cb69dc28c2b8435f5f5b8b4603a7eec12a5a1628b1b',
+  ],
+] as const
+
+test('wallet: signatures are those of the deployed protocol', async (t) => {
+  const [seller] = await openSellers(terminal, [{ url: 'http://plain.example', key: null }], {})
+  for (const [operation, subject, signature] of SIGNATURES)
+    t.is(await signOperation(seller!.account!, operation, subject, 1767225600), signature)
+})
 
 /** ALICE's key with geth's light parameters, made with @noble/hashes. */
 const SCRYPT = {
