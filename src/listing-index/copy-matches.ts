@@ -246,8 +246,7 @@ function countPublishers(
   for (const n of open.keys()) priced += prices.slotsOf(n).length
   if (priced <= count) {
     for (const [n, counted] of open)
-      for (const slot of prices.slotsOf(n))
-        if (hasBit(slots, slot)) counted.addSeller(rows.sellerOf(slot))
+      for (const slot of prices.slotsOf(n)) if (hasBit(slots, slot)) counted.addSeller(rows.sellerOf(slot))
     return
   }
   forEachBit(slots, (slot) => {
