@@ -12,13 +12,15 @@ const SPELLINGS = ['A100', 'a100-80gb', 'NVIDIA A100-SXM4-80GB', 'H100', 'Hopper
 
 type Answer = { total_after_filter: number; items: { _meta: { gpu?: { model?: string } } }[] }
 
-async function start(t: ExecutionContext, more = ''): Promise<RunningService> {
-  const items = SPELLINGS.map((gpu_model, n) =>
-    listingText({
-      listing_id: `${n}`,
-      offer_resource: { gpu_model, region: n < 3 ? 'Tokyo, Japan' : 'MON1' },
-    }),
-  )
+const MARKET = SPELLINGS.map((gpu_model, n) => ({ gpu_model, region: n < 3 ? 'Tokyo, Japan' : 'MON1' }))
+
+/** A gateway of one Registry with these offers. */
+async function start(
+  t: ExecutionContext,
+  more = '',
+  offers: readonly object[] = MARKET,
+): Promise<RunningService> {
+  const items = offers.map((offer_resource, n) => listingText({ listing_id: `${n}`, offer_resource }))
   const fake = await startFake(t, { items })
   const service = await startPatientGateway(t, [{ name: 'up', url: fake.url }], { more })
   await whenReady(service)
@@ -82,12 +84,8 @@ test('GET /vocabulary: models as seen, countries, and what is not recognised', a
 test('GET /vocabulary: the texts of one seller are bounded in number and length', async (t) => {
   const spellings = Array.from({ length: 60 }, (_, n) => `A100${' '.repeat(n)}-SXM`)
   const texts = [...spellings, 'y', 'x'.repeat(5000)]
-  const items = texts.map((gpu_model, n) =>
-    listingText({ listing_id: `${n}`, offer_resource: { gpu_model } }),
-  )
-  const fake = await startFake(t, { items })
-  const { get } = await startPatientGateway(t, [{ name: 'up', url: fake.url }])
-  await whenReady({ get })
+  const offers = texts.map((gpu_model) => ({ gpu_model }))
+  const { get } = await start(t, '', offers)
   const { gpus, not_recognised } = (await get('/vocabulary')).json() as {
     gpus: { gpu: string; listings: number; spellings: object[] }[]
     not_recognised: { text: string }[]
@@ -133,11 +131,8 @@ test.serial(
 
 test('GET /vocabulary: of the texts of a source the most frequent ones are read', async (t) => {
   const rare = Array.from({ length: 2100 }, (_, n) => `unknown ${n}`)
-  const items = [...rare, ...Array<string>(3).fill('zz A100')].map((gpu_model, n) =>
-    listingText({ listing_id: `${n}`, offer_resource: { gpu_model } }),
-  )
-  const fake = await startFake(t, { items })
-  const { get } = await startPatientGateway(t, [{ name: 'up', url: fake.url }])
+  const offers = [...rare, ...Array<string>(3).fill('zz A100')].map((gpu_model) => ({ gpu_model }))
+  const { get } = await start(t, '', offers)
   const { not_recognised } = (await get('/vocabulary')).json() as { not_recognised: object[] }
   t.like(not_recognised[0], { text: 'zz A100', count: 3 })
   t.is(not_recognised.length, 500)

@@ -176,29 +176,6 @@ test('walk: judging an answer changes no walk', (t) => {
   }
 })
 
-for (const [what, isJoint, offset] of [
-  ['a page that joins', true, 100 - OVERLAP + MAX_PAGE_ITEMS - OVERLAP],
-  ['a page that does not join', false, 0],
-] as const)
-  test(`walk: what follows ${what}`, (t) => {
-    const walk: Walk<WalkPage> = { ...beginWalk(RULES), end: 100 }
-    const request = nextRequest(walk)
-    const page: WalkPage = {
-      offset: request.offset,
-      received: MAX_PAGE_ITEMS,
-      total: 1000,
-      isGateway: false,
-      isJoint,
-      isSorted: true,
-      added: MAX_PAGE_ITEMS,
-      counted: MAX_PAGE_ITEMS,
-      hasMoved: false,
-    }
-    const { next, accepted } = step(walk, { request, page })
-    t.deepEqual(next, { offset, limit: MAX_PAGE_ITEMS })
-    t.is(accepted !== undefined, isJoint)
-  })
-
 test('walk: an upstream that cannot serve a listing is left after 1,000 of them', (t) => {
   const error = new SourceError('http_500', 'a poison row')
   let walk: Walk<WalkPage> = { ...beginWalk(RULES), isDividing: true }
