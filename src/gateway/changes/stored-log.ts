@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
 import { Emitter } from '../../domain/emitter.ts'
-import type { FeedEntry } from '../../domain/feed-entry.ts'
+import { type FeedEntry, PUSHED_OUT } from '../../domain/feed-entry.ts'
 import { randomId } from '../../domain/random-id.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import type { Copy } from '../../listing-index/copy.ts'
@@ -75,8 +75,10 @@ export class StoredLog {
   /** For the next `append`. @param before the copy that was shown before the change; absent where it is not known */
   put(change: Omit<NewFeedChange, 'known'>, before?: Copy | null): void {
     const name = nameOf(change)
-    const latest = this.log.latest(change.source, change.key)?.position ?? 0
-    this.earlier.put(name, { before, after: change.state }, latest)
+    const { position = 0, state } = this.log.latest(change.source, change.key) ?? {}
+    // A reader may keep what was pushed out.
+    const known = state === PUSHED_OUT ? undefined : before
+    this.earlier.put(name, { before: known, after: change.state }, position)
     this.#queue.set(name, { ...change, known: this.log.end })
   }
 
