@@ -232,10 +232,7 @@ function joined(
 function hasOtherTerms(item: Item, other: Item): boolean {
   try {
     if (Buffer.compare(item.bytes, other.bytes) === 0) return false
-    const [one, two] = [item, other].map(({ bytes }) => documentOf(bytes) as JsonObject) as [
-      JsonObject,
-      JsonObject,
-    ]
+    const [one, two] = [documentOf(item.bytes) as JsonObject, documentOf(other.bytes) as JsonObject]
     return (
       !sameJson(one.offer_resource, two.offer_resource) ||
       !sameJson(one.accepted_escrows, two.accepted_escrows)

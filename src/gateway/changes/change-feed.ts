@@ -118,16 +118,20 @@ export class ChangeFeed {
         this.#leave(source)
         break
       case 'shown':
-        if (this.#options.isShared) this.#continue(source, false)
+        if (this.#options.isShared) this.#continue(source, (before, now) => now !== before)
         this.#return(source)
         break
       case 'whole':
-        void this.stored.append().then(() => this.#removePushedOut(source))
+        // What newer listings had pushed out of it, and it does not have, is gone.
+        void this.stored.append().then(() => {
+          this.#continue(source, (before, now) => before === PUSHED_OUT && now === GONE)
+          return this.stored.append()
+        })
         break
       case 'held':
         // While the source refuses our key nothing of it is found, and nothing is gone.
         if (change.isContinued && this.#options.isShared) {
-          if (source.coverage() !== 'none') this.#continue(source, true)
+          if (source.coverage() !== 'none') this.#continue(source, () => true)
         } else this.stored.put({ ...WHOLE, source: source.name, state: randomId() })
         this.#return(source)
     }
@@ -212,28 +216,17 @@ export class ChangeFeed {
   }
 
   /**
-   * What differs from what the log has of the source. `isBegun`: what the log has, too. The process before this one may
+   * What the source has now of the keys in the log, where `isDue`. After a restart that is all of them: the process before this one may
    * have handed out entries of other replicas whose changes it did not have yet.
    */
-  #continue(holding: Holding, isBegun: boolean): void {
+  #continue(holding: Holding, isDue: (before: string, now: string) => boolean): void {
     const { name: source } = holding
     for (const { source: of, key, listingId, publisher, state } of this.stored.log.after(0)) {
       if (of !== source || key === WHOLE_SOURCE) continue
       const absent = state === PUSHED_OUT && holding.coverage() !== 'whole' ? PUSHED_OUT : GONE
       const now = this.#statesOf(holding, listingId).get(key)?.state ?? absent
-      if (isBegun || now !== state) this.stored.put({ source, key, listingId, publisher, state: now })
+      if (isDue(state, now)) this.stored.put({ source, key, listingId, publisher, state: now })
     }
-  }
-
-  /** What newer listings had pushed out, and the source does not have now that it is held whole. */
-  #removePushedOut(holding: Holding): void {
-    if (holding.coverage() !== 'whole') return
-    for (const { source, key, listingId, publisher, state } of this.stored.log.after(0)) {
-      if (source !== holding.name || state !== PUSHED_OUT) continue
-      if (!this.#statesOf(holding, listingId).has(key))
-        this.stored.put({ source, key, listingId, publisher, state: GONE })
-    }
-    void this.stored.append()
   }
 
   /** Changes of the store that a process did not append before it ended. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { raceAbort, withDeadline } from '../../domain/clock.ts'
 import { WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { keepLatest } from '../../domain/remembered.ts'
@@ -68,6 +69,8 @@ export async function followChanges(
   const { feed, sources } = settings
   const view = viewOf(sources, checked)
   const question = questionIn(feed, view)
+  // Of the names by which reads are shared, many are kept.
+  const digest = hash('sha256', question, 'base64url')
   const open = (text: string) => openPosition(text, question, feed.log.incarnation)
   const start = since ?? sealNow(settings, missingIn(settings, view), question)
   let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
@@ -84,7 +87,7 @@ export async function followChanges(
       checkPosition(settings, view, from)
       if (from.position === feed.log.end && from.caughtUpTo === from.position)
         return { changes: [], hasMore: false, position: text }
-      const { position, ...read } = await readTogether(settings, view, { question, from, limit })
+      const { position, ...read } = await readTogether(settings, view, { digest, from, limit })
       if (position === null) return { ...read, position: text }
       return { ...read, position: sealPosition(position, question, feed.log.incarnation) }
     },
@@ -169,19 +172,14 @@ type EntriesRead = Omit<Changes, 'position'> & { position: FeedPosition | null }
 function readTogether(
   settings: ChangesSettings,
   view: ChangesView,
-  { question, from, limit }: { question: string; from: FeedPosition; limit: number },
+  { digest, from, limit }: { digest: string; from: FeedPosition; limit: number },
 ): Promise<EntriesRead> {
   const { feed, reads } = settings
   const { position, caughtUpTo, missing } = from
-  // The question leaves out which gateways a query has passed, and these decide which sources it reads.
-  const asked = [
-    feed.log.incarnation,
-    question,
-    position,
-    caughtUpTo,
-    missing,
-    ...(view.query.via ?? []),
-  ].join(' ')
+  // The digest leaves out which gateways a query has passed, and these decide which sources it reads.
+  const asked = [feed.log.incarnation, digest, position, caughtUpTo, missing, ...(view.query.via ?? [])].join(
+    ' ',
+  )
   const key = `${limit} ${asked}`
   const running = reads.running.get(key)
   if (running !== undefined) return running
