@@ -1,7 +1,7 @@
 /** Readings that are remembered until there are more: sellers choose the texts. */
 const MAX_REMEMBERED = 10_000
 
-/** What `read` gives for that key, which is read once until there are too many: then the oldest is forgotten. */
+/** What `read` gives for that key, which is read once until there are too many: then all are forgotten. */
 export function remembered<Reading>(
   readings: Map<string, Reading>,
   key: string,
@@ -9,7 +9,8 @@ export function remembered<Reading>(
 ): Reading {
   const known = readings.get(key)
   if (known !== undefined) return known
-  if (readings.size >= MAX_REMEMBERED) readings.delete(readings.keys().next().value!)
+  // The oldest of a map is found behind all that were deleted before it.
+  if (readings.size >= MAX_REMEMBERED) readings.clear()
   const reading = read()
   readings.set(key, reading)
   return reading
