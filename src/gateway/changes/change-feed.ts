@@ -51,7 +51,7 @@ export class ChangeFeed {
     this.stored = new StoredLog(options, { registry: () => this.#registry(), isAhead: this.#isAhead })
     this.#ends = [
       index.onChanging((ids) => {
-        for (const id of ids) this.#changing.set(id, index.copiesOf(id))
+        if (this.#attached.size > 0) for (const id of ids) this.#changing.set(id, index.copiesOf(id))
       }),
       index.onTouched((ids) => this.#takeAll(ids)),
     ]
@@ -140,6 +140,7 @@ export class ChangeFeed {
 
   /** Changes of rows that are read now. */
   #takeAll(listingIds: readonly string[]): void {
+    if (this.#attached.size === 0) return
     for (const listingId of listingIds) {
       const before = this.#changing.get(listingId) ?? []
       this.#changing.delete(listingId)
