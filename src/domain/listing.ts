@@ -128,59 +128,6 @@ export function renderListing(record: ListingRecord, storefrontUrl: string | nul
 const settlementMember = ({ settlementOptions }: ListingRecord): string =>
   settlementOptions === NEW_LISTING_FIELDS.settlementOptions ? '' : ROW.settlementOptions + settlementOptions
 
-/** Many listings for an index: UTF-8, each as the joined texts of `listingOf`, and an end. JSON lacks both characters. */
-export type PackedListings = {
-  count: number
-  /** In its own buffer, which can be transferred to another thread. */
-  bytes: Uint8Array<ArrayBuffer>
-}
-
-/** Between the texts of a listing. */
-export const FIELD_END = '\u001f'
-const LISTING_END = '\u001e'
-
-/** @param listings each as its joined texts */
-export const packListings = (listings: readonly string[]): PackedListings => ({
-  count: listings.length,
-  bytes: new TextEncoder().encode(listings.map((listing) => listing + LISTING_END).join('')),
-})
-
-/** By `created_at`. */
-export function* unpackListings(pages: readonly PackedListings[]): Generator<ListingRecord> {
-  const rows: { createdAt: number; text: string }[] = []
-  for (const { bytes } of pages) {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-    for (let start = 0; start < text.length; ) {
-      const end = text.indexOf(LISTING_END, start)
-      const created = text.indexOf(FIELD_END, start) + 1
-      const createdAt = Number(text.slice(created, text.indexOf(FIELD_END, created)))
-      rows.push({ createdAt, text: text.slice(start, end) })
-      start = end + 1
-    }
-  }
-  for (const { text } of rows.sort((one, other) => one.createdAt - other.createdAt)) {
-    const record = listingOf(text.split(FIELD_END))
-    // An index keeps it: a slice would keep the text of its page.
-    record.listingId = Buffer.from(record.listingId).toString()
-    yield record
-  }
-}
-
-/** Of its id, `created_at`, `updated_at`, publisher, status and `LISTING_FIELDS`, as texts. */
-export const listingOf = (texts: readonly string[]): ListingRecord => ({
-  listingId: texts[0]!,
-  createdAt: Number(texts[1]),
-  updatedAt: Number(texts[2]),
-  publisherId: Number(texts[3]),
-  status: texts[4] as ListingStatus,
-  offerResource: texts[5]!,
-  acceptedEscrows: texts[6]!,
-  demands: texts[7]!,
-  maxDurationSeconds: texts[8]!,
-  oracleAddress: texts[9]!,
-  settlementOptions: texts[10]!,
-})
-
 /** Into the past and into the future. */
 export const MAX_TIMESTAMP_SKEW_SECONDS = 300
 /** Clock difference between replicas up to which a repeat is answered; beyond it the repeat is refused. */

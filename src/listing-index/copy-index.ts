@@ -131,12 +131,10 @@ export class CopyIndex {
 
   /** Of segments for `adopt`. Derived values are made as in listings of that source. */
   planOf(source: number): SegmentPlan {
-    const { paths, rows } = this.#segments.plan
-    const name = this.about(source).name
-    return segmentPlan(
-      paths.map((path) => pathIn(path, name)),
-      rows,
-    )
+    const { paths, rows, columns } = this.#segments.plan
+    const { name } = this.about(source)
+    const named = paths.map((path) => pathIn(path, name))
+    return { ...segmentPlan(named, rows), columns }
   }
 
   /**

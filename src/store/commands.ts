@@ -1,12 +1,6 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Block } from '../domain/block.ts'
-import type {
-  ListingFields,
-  ListingRecord,
-  ListingStatus,
-  PackedListings,
-  PublishReceipt,
-} from '../domain/listing.ts'
+import type { ListingFields, ListingRecord, ListingStatus, PublishReceipt } from '../domain/listing.ts'
 import type {
   Publisher,
   PublisherIdentity,
@@ -17,6 +11,7 @@ import type {
 } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Violation } from '../errors.ts'
+import type { Row } from './rows.ts'
 
 /**
  * One use of a signature, for the replay guard. The store remembers an accepted use at least until the signature has expired by the
@@ -151,7 +146,7 @@ export type Change =
 export type LoadVisitor = {
   change(change: Change): void
   /** The store awaits it before the next call. */
-  listings(page: PackedListings): void | Promise<void>
+  listings(page: readonly Row[]): void | Promise<void>
 }
 
 /** As metrics name them; `read` is all reads of the changelog and the replay guard, `request` its records of the signed line. */

@@ -1,13 +1,6 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Block } from '../domain/block.ts'
-import {
-  FIELD_END,
-  LISTING_FIELDS,
-  type ListingRecord,
-  listingOf,
-  type PackedListings,
-  packListings,
-} from '../domain/listing.ts'
+import { LISTING_FIELDS, type ListingRecord, type ListingStatus } from '../domain/listing.ts'
 import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
@@ -17,6 +10,8 @@ import type { Row } from './rows.ts'
 // What rows hold, without what the row itself says: key, time of creation and time of the latest change.
 
 const FIELDS = Object.values(LISTING_FIELDS)
+/** Between what a listing's row holds; JSON lacks it. */
+const FIELD_END = '\u001f'
 
 /** @throws Error for text that would break the row, which JSON never does */
 export function listingText(record: ListingRecord): string {
@@ -26,17 +21,23 @@ export function listingText(record: ListingRecord): string {
   return [record.publisherId, record.status, ...fields].join(FIELD_END)
 }
 
-export function listingFrom(row: Row): ListingRecord {
-  const record = listingOf(joined(row).split(FIELD_END))
-  if (record.settlementOptions === undefined) throw damaged('listing', row.key)
-  record.listingId = row.key // a slice would keep the text of the row
-  return record
+export function listingFrom({ key, value, createdAt, at }: Row): ListingRecord {
+  const [publisherId, status, ...texts] = value.split(FIELD_END)
+  if (texts.length !== FIELDS.length) throw damaged('listing', key)
+  return {
+    listingId: key,
+    createdAt,
+    updatedAt: at,
+    publisherId: Number(publisherId),
+    status: status as ListingStatus,
+    offerResource: texts[0]!,
+    acceptedEscrows: texts[1]!,
+    demands: texts[2]!,
+    maxDurationSeconds: texts[3]!,
+    oracleAddress: texts[4]!,
+    settlementOptions: texts[5]!,
+  }
 }
-
-/** For an index, without making a record of each here. */
-export const packRows = (rows: readonly Row[]): PackedListings => packListings(rows.map(joined))
-
-const joined = ({ key, createdAt, at, value }: Row): string => [key, createdAt, at, value].join(FIELD_END)
 
 export const identityKey = ({ scheme, identifier }: PublisherIdentity): string =>
   `identity ${JSON.stringify([scheme, identifier])}`

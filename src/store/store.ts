@@ -31,7 +31,7 @@ import { Feed } from './feed.ts'
 import * as guard from './guard.ts'
 import { appendAudit, dropped, keyUses, type Parts, readAudit, trim } from './logs.ts'
 import * as market from './market.ts'
-import { changeFrom, identityKey, packRows, publisherKey } from './records.ts'
+import { changeFrom, identityKey, publisherKey } from './records.ts'
 import { type Place, placeOf, type Row, type Rows, type RowsRead, type Space, storeClosed } from './rows.ts'
 import { type Draft, Writer } from './writer.ts'
 
@@ -211,7 +211,7 @@ export class Store {
     for await (const { rows } of this.#pages('listings')) {
       const isOld = rows.length === 0 || rows.at(-1)!.at <= position!
       const page = isOld ? rows : rows.filter(({ at }) => at <= position!)
-      if (page.length > 0) await visitor.listings(packRows(page))
+      if (page.length > 0) await visitor.listings(page)
       // It may have been visited. Leaves new ones to the changes behind the position: their publishers may not have been visited.
       for (const row of rows.slice(page.length))
         if (row.createdAt <= position!) visitor.change(changeFrom(row))

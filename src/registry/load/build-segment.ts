@@ -1,7 +1,9 @@
-import { type PackedListings, renderListing, unpackListings } from '../../domain/listing.ts'
+import { renderListing } from '../../domain/listing.ts'
 import type { PathStep } from '../../filter-spec/path.ts'
 import type { SegmentData } from '../../listing-index/segment.ts'
 import { SegmentBuilder, type SegmentPlan, segmentPlan } from '../../listing-index/segment-builder.ts'
+import { listingFrom } from '../../store/records.ts'
+import type { Row } from '../../store/rows.ts'
 import type { Tables } from '../../vocabulary/meaning.ts'
 import { Vocabulary } from '../../vocabulary/vocabulary.ts'
 
@@ -43,10 +45,11 @@ export function settingsInThread({ paths, rows, tables, storefronts }: ThreadSet
 /** Expects at most as many listings as the plan has rows, in any order. Returns the segment after steps of some ms. */
 export function* buildSegment(
   { plan, storefronts }: SegmentSettings,
-  pages: readonly PackedListings[],
+  rows: readonly Row[],
 ): Generator<unknown, SegmentData> {
   const builder = new SegmentBuilder(plan)
-  for (const record of unpackListings(pages)) {
+  for (const row of rows.toSorted((one, other) => one.createdAt - other.createdAt)) {
+    const record = listingFrom(row)
     const { listingId: key, publisherId: seller, status, createdAt: position } = record
     const bytes = Buffer.from(renderListing(record, storefronts.get(seller) ?? null))
     builder.add({ key, seller, status, position, bytes })

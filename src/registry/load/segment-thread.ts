@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { PackedListings } from '../../domain/listing.ts'
 import type { SegmentData } from '../../listing-index/segment.ts'
-import { buffersIn, type ThreadSettings } from './build-segment.ts'
+import type { Row } from '../../store/rows.ts'
+import type { ThreadSettings } from './build-segment.ts'
 
 /** Beside this file, as source or compiled. */
 export const WORKER_FILE = new URL(`./build-segment-worker${extname(import.meta.filename)}`, import.meta.url)
 
-/** A thread that builds segments in the order in which it receives their pages. */
+/** A thread that builds segments in the order in which it receives their rows. */
 export class SegmentThread {
   readonly #worker: Worker
   readonly #building: PromiseWithResolvers<SegmentData>[] = []
@@ -32,13 +32,13 @@ export class SegmentThread {
     )
   }
 
-  /** Takes the memory of the pages. Rejects with the error that ended the thread. */
-  build(pages: readonly PackedListings[]): Promise<SegmentData> {
+  /** Rejects with the error that ended the thread. */
+  build(rows: readonly Row[]): Promise<SegmentData> {
     const segment = Promise.withResolvers<SegmentData>()
     if (this.#failure !== null) segment.reject(this.#failure)
     else {
       this.#building.push(segment)
-      this.#worker.postMessage(pages, buffersIn(pages))
+      this.#worker.postMessage(rows)
     }
     return segment.promise
   }

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava'
-import { type PublishReceipt, unpackListings } from '../../../src/domain/listing.ts'
+import type { PublishReceipt } from '../../../src/domain/listing.ts'
 import { nowMicros } from '../../../src/domain/timestamp.ts'
 import type {
   Change,
@@ -12,6 +12,7 @@ import type {
   UsedSignature,
   WriteRequest,
 } from '../../../src/store/commands.ts'
+import { listingFrom } from '../../../src/store/records.ts'
 import type { Store } from '../../../src/store/store.ts'
 
 /** Opens an empty store for one test and closes it. `another` opens a second one on the same data. */
@@ -91,10 +92,7 @@ export async function published(store: Store, command: PublishCommand): Promise<
 export const visitorOf = (visit: (change: Change) => void): LoadVisitor => ({
   change: visit,
   listings: (page) => {
-    const records = [...unpackListings([page])]
-    if (records.length !== page.count)
-      throw new Error(`${records.length} listings, but count is ${page.count}`)
-    for (const record of records) visit({ kind: 'listing', record })
+    for (const row of page) visit({ kind: 'listing', record: listingFrom(row) })
   },
 })
 

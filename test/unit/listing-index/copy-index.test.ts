@@ -220,6 +220,19 @@ test('copies: a segment that was built elsewhere is found row by row while it is
   t.is(index.get(source, 'l9999')?.position, 9999)
 })
 
+test('copies: the listings of a segment that was built elsewhere are not read again', (t) => {
+  let reads = 0
+  const valueIn = (_listing: unknown, field: string) => (field === 'f' ? ++reads : null)
+  const derived = { kind: 'derived', field: 'f', version: 'v', source: '', valueIn } as const
+  const { index, source } = indexOf([{ ...filterOn('$.f'), compiled: [derived] }])
+  const plan = index.planOf(source)
+  const builder = new SegmentBuilder(plan)
+  for (let n = 0; n < 100; n++) builder.add(rowOf(n))
+  run(index.adopt(source, builder.build(), plan))
+  for (let n = 100; n < 200; n++) index.put(source, rowOf(n))
+  t.is(reads, 200)
+})
+
 test('copies: the version of some sources differs after each change of theirs, and after no other', (t) => {
   const index = new CopyIndex([], SMALL)
   const [one, other] = [index.addSource('one'), index.addSource('other')]

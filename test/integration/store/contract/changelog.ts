@@ -1,5 +1,5 @@
 import test from 'ava'
-import { unpackListings } from '../../../../src/domain/listing.ts'
+import { listingFrom } from '../../../../src/store/records.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import {
   BOB,
@@ -33,7 +33,7 @@ export function changelogContract(name: string, open: OpenStore): void {
       },
       listings: async (page) => {
         const isFirst = visited.length === 0
-        for (const record of unpackListings([page])) {
+        for (const record of page.map(listingFrom)) {
           visited.push(record.listingId)
           picture.apply({ kind: 'listing', record })
         }

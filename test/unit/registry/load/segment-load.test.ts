@@ -1,15 +1,12 @@
 import test from 'ava'
-import {
-  FIELD_END,
-  LISTING_FIELDS,
-  type ListingRecord,
-  packListings,
-} from '../../../../src/domain/listing.ts'
+import type { ListingRecord } from '../../../../src/domain/listing.ts'
 import { parseCriteria } from '../../../../src/filter-spec/parameters.ts'
 import { CopyIndex } from '../../../../src/listing-index/copy-index.ts'
 import type { CopyConditions } from '../../../../src/listing-index/copy-matches.ts'
 import { SegmentLoad, type SegmentLoadOptions } from '../../../../src/registry/load/segment-load.ts'
 import { Projection } from '../../../../src/registry/projection.ts'
+import { listingText } from '../../../../src/store/records.ts'
+import type { Row } from '../../../../src/store/rows.ts'
 import { NAME, OneSource } from '../../../helpers/one-source.ts'
 import { VOCABULARY } from '../../../helpers/vocabulary.ts'
 import { filterOn } from '../../listing-index/model.ts'
@@ -33,15 +30,15 @@ const recordOf = (n: number): ListingRecord => ({
   settlementOptions: '[]',
 })
 
-/** In the form of a store's page. */
-const packed = (records: readonly ListingRecord[]) =>
-  packListings(
-    records.map((record) => {
-      const { listingId, createdAt, updatedAt, publisherId, status } = record
-      const fields = Object.values(LISTING_FIELDS).map((field) => record[field])
-      return [listingId, createdAt, updatedAt, publisherId, status, ...fields].join(FIELD_END)
-    }),
-  )
+/** A store's page. */
+const pageOf = (records: readonly ListingRecord[]): Row[] =>
+  records.map((record) => ({
+    space: 'listings',
+    key: record.listingId,
+    value: listingText(record),
+    createdAt: record.createdAt,
+    at: record.updatedAt,
+  }))
 
 function projectionWithPublishers(): Projection {
   const projection = new Projection(new CopyIndex(FILTERS), NAME, VOCABULARY)
@@ -66,7 +63,7 @@ async function loadedBy(
   try {
     for (let first = 0; first < listings; first += PAGE) {
       const count = Math.min(PAGE, listings - first)
-      await load.take(packed(Array.from({ length: count }, (_, n) => recordOf(first + n))))
+      await load.take(pageOf(Array.from({ length: count }, (_, n) => recordOf(first + n))))
     }
     await load.finish()
     return projection
@@ -146,7 +143,7 @@ test.serial('a load rejects with the error of a thread', async (t) => {
   const load = new SegmentLoad(projection, { threads: 1 })
   t.teardown(() => load.close())
   const page = (first: number, offerResource: string) =>
-    packed(Array.from({ length: PAGE }, (_, n) => ({ ...recordOf(first + n), offerResource })))
+    pageOf(Array.from({ length: PAGE }, (_, n) => ({ ...recordOf(first + n), offerResource })))
   for (let n = 0; n < 33; n++) await load.take(page(n * PAGE, n === 7 ? '{"s":"\\u00zz"}' : '{}'))
   await t.throwsAsync(load.finish(), { message: /^A segment could not be built: Bad Unicode escape/ })
 })
