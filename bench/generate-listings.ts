@@ -56,7 +56,7 @@ export const PUBLISHERS: readonly Publisher[] = Array.from({ length: 5000 }, (_,
   id: n + 1,
   address: address(n),
 }))
-const CHAINS = ['base_sepolia', 'ethereum_sepolia', 'anvil']
+export const CHAINS = ['base_sepolia', 'ethereum_sepolia', 'anvil']
 const CPUS = ['AMD EPYC 9654', 'Intel Xeon Platinum 8480+', 'AMD EPYC 7763', 'Intel Xeon Gold 6338']
 const DISKS = ['Samsung MZTL3T8HEFK', 'Micron 7450', 'Solidigm D7-P5520', 'WD SN850X']
 const BOARDS = ['Supermicro H13DSG-O-CPU', 'ASUS ESC8000A-E12', 'Gigabyte G593-SD0']

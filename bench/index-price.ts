@@ -6,7 +6,7 @@ import { parseCriteria } from '../src/filter-spec/parameters.ts'
 
 import { byBasis } from '../test/helpers/grouping.ts'
 import type { OneSource } from '../test/helpers/one-source.ts'
-import { favouring, randomFrom, TOKENS } from './generate-listings.ts'
+import { CHAINS, favouring, randomFrom, TOKENS } from './generate-listings.ts'
 import { build, LISTINGS, memoryRow, percentile, randomFilters, timed } from './index.ts'
 import type { Bench, TableRow } from './table.ts'
 
@@ -57,8 +57,10 @@ export const indexPrice: Bench = {
 /** With the counts that order the groups: of one token by unit, or of every basis. */
 function firstPage(index: OneSource, criteria: readonly Criterion[], token: string | null): number {
   const matches = index.matches({ status: 'open', criteria })
-  const offers = [...matches.offers(null)].toSorted(([, a], [, b]) => b.publishers - a.publishers)
-  const bases = offers.map(([basis]) => basis).filter((basis) => token === null || basis.includes(token))
+  const tokens =
+    token === null ? null : CHAINS.map((chain) => ({ chain, address: token, symbol: token, decimals: 6 }))
+  const offers = [...matches.offers(tokens)].toSorted(([, a], [, b]) => b.publishers - a.publishers)
+  const bases = offers.map(([basis]) => basis)
   const order: PriceOrder = { groups: bases.slice(0, MAX_GROUPS).map((basis) => [basis]), per: 'gpu' }
   let bytes = 0
   for (const { copy } of matches.copiesByPrice(order, null).take(PAGE)) bytes += copy.bytes.length

@@ -7,7 +7,7 @@ import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Criterion, Filter } from '../filter-spec/filter.ts'
 import { facetText, type Scalar } from '../filter-spec/scalar.ts'
-import { forEachBit, hasBit } from './bitset.ts'
+import { forEachBit, hasBit, highestBelow } from './bitset.ts'
 import type { Column } from './column.ts'
 import type { Copy } from './copy.ts'
 import { addPriceCounts, greatest, type KeyUnion } from './key-union.ts'
@@ -135,13 +135,15 @@ export class CopyMatches {
     const counter = new OfferCounter(this.#options.personOf)
     for (const { rows, slots, count } of this.#options.find()) {
       const { prices } = rows
-      const counts = prices.countOffers(slots, count)
-      const open = new Map<number, BasisCounter>()
-      for (const n of tokens === null ? greatest(counts) : new Set(prices.basesOf(tokens))) {
+      const { bases } = prices.data
+      const asked = tokens === null ? [...bases.keys()] : [...new Set(prices.basesOf(tokens))]
+      const counts = prices.countOffers(slots, count, asked)
+      const open: BasisCounter[] = []
+      for (const n of tokens === null ? greatest(counts) : asked) {
         if (counts[n] === 0) continue
-        const counted = counter.of(prices.data.bases[n]!)
+        const counted = counter.of(bases[n]!)
         counted.offers += counts[n]!
-        if (!counted.isFull) open.set(n, counted)
+        if (!counted.isFull) open[n] = counted
       }
       countPublishers({ rows, slots, count }, open)
     }
@@ -235,24 +237,39 @@ function keptCounts(match: Match, { shown }: Mask, lanes: number): LaneCounts {
   return counts
 }
 
-/** By the shorter of both lists: the matches, or the rows with a price in one of these bases. */
+/**
+ * By the shorter of both lists: the matches, or the rows with a price in one of these bases. Ends where all are full.
+ * @param open by number of the basis
+ */
 function countPublishers(
   { rows, slots, count }: Pick<Match, 'rows' | 'slots' | 'count'>,
-  open: ReadonlyMap<number, BasisCounter>,
+  open: (BasisCounter | undefined)[],
 ): void {
   const { prices } = rows
   const { starts, basisOf } = prices.data
-  let priced = 0
-  for (const n of open.keys()) priced += prices.slotsOf(n).length
+  let [left, priced] = [0, 0]
+  open.forEach((_, n) => {
+    left++
+    priced += prices.slotsOf(n).length
+  })
   if (priced <= count) {
-    for (const [n, counted] of open)
-      for (const slot of prices.slotsOf(n)) if (hasBit(slots, slot)) counted.addSeller(rows.sellerOf(slot))
+    open.forEach((counted, n) => {
+      for (const slot of prices.slotsOf(n)) {
+        if (hasBit(slots, slot)) counted!.addSeller(rows.sellerOf(slot))
+        if (counted!.isFull) break
+      }
+    })
     return
   }
-  forEachBit(slots, (slot) => {
-    for (let at = starts[slot]!; at < starts[slot + 1]!; at++)
-      open.get(basisOf[at]!)?.addSeller(rows.sellerOf(slot))
-  })
+  for (let slot = highestBelow(slots, rows.size); slot !== -1 && left > 0; slot = highestBelow(slots, slot))
+    for (let at = starts[slot]!; at < starts[slot + 1]!; at++) {
+      const counted = open[basisOf[at]!]
+      if (counted === undefined) continue
+      counted.addSeller(rows.sellerOf(slot))
+      if (!counted.isFull) continue
+      open[basisOf[at]!] = undefined
+      left--
+    }
 }
 
 function countGpus(matches: readonly Match[]): number {

@@ -107,16 +107,17 @@ export class PriceColumns {
     return this.data.offer.slots.subarray(this.#startOf('offer', basis), this.#endOf('offer', basis))
   }
 
-  /** Offers per basis. */
-  countOffers(matches: Bitset, count: number): Uint32Array {
+  /** Offers per basis, of these bases at least. */
+  countOffers(matches: Bitset, count: number, asked: readonly number[]): Uint32Array {
     const { bases, starts, basisOf, offer } = this.data
     const counts = new Uint32Array(bases.length)
-    if (count * FEW < basisOf.length)
+    const priced = asked.reduce((sum, n) => sum + this.#endOf('offer', n) - this.#startOf('offer', n), 0)
+    if (count * FEW < priced)
       forEachBit(matches, (slot) => {
         for (let at = starts[slot]!; at < starts[slot + 1]!; at++) counts[basisOf[at]!]!++
       })
     else
-      for (let n = 0; n < bases.length; n++)
+      for (const n of asked)
         counts[n] = countIn(matches, offer.slots, this.#startOf('offer', n), this.#endOf('offer', n))
     return counts
   }

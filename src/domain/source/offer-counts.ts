@@ -37,14 +37,14 @@ export class BasisCounter {
   offers = 0
   readonly #personOf: (seller: number) => string
   #first: number | null = null
-  #further: { sellers: Set<number>; persons: Set<string> } | null = null
+  #persons: Set<string> | null = null
 
   constructor(personOf: (seller: number) => string) {
     this.#personOf = personOf
   }
 
   get publishers(): number {
-    return this.#further?.persons.size ?? (this.#first === null ? 0 : 1)
+    return this.#persons?.size ?? (this.#first === null ? 0 : 1)
   }
 
   get isFull(): boolean {
@@ -53,11 +53,8 @@ export class BasisCounter {
 
   addSeller(seller: number): void {
     this.#first ??= seller
-    if (seller === this.#first) return
-    this.#further ??= { sellers: new Set(), persons: new Set([this.#personOf(this.#first)]) }
-    const { sellers, persons } = this.#further
-    if (sellers.has(seller) || this.isFull) return
-    sellers.add(seller)
-    persons.add(this.#personOf(seller))
+    if (seller === this.#first || this.isFull) return
+    this.#persons ??= new Set([this.#personOf(this.#first)])
+    this.#persons.add(this.#personOf(seller))
   }
 }
