@@ -8,7 +8,7 @@ import { type Filter, type FilterSpec, filterIn, onSignedLine } from '../filter-
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { specWarnings } from '../filter-spec/parameters.ts'
 import type { FollowedRegistry } from '../gateway/changes/followed-registry.ts'
-import { TEXTS } from '../gateway/vocabulary-report.ts'
+import { TEXTS } from '../gateway/counts/vocabulary-report.ts'
 import type { Reload } from '../http/routes/replicas.ts'
 import type { SourceList } from '../http/routes/sources.ts'
 import { createLimiter } from '../limits/limiter.ts'

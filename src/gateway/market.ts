@@ -8,19 +8,18 @@ import { hasAnswered } from '../wire/describe-missing.ts'
 import type { NotCounted } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { askNow, matchesOf, outcomesOf } from './asked.ts'
-import { ItemPrices } from './by-price/item-price.ts'
-import { createFindBounds } from './by-price/outliers.ts'
 import {
   type ChangesSettings,
   currentPosition,
   type Following,
   followChanges,
 } from './changes/market-changes.ts'
+import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, withPrices } from './counts/facets.ts'
+import { countedFilters, describeFilters, type FilterDescriptions } from './counts/filter-descriptions.ts'
+import { countUnplaced, type Hints, suggest, suggestWholeValues } from './counts/hints.ts'
+import { findNearMisses, type NearMiss } from './counts/near-misses.ts'
+import { createVocabularyReport } from './counts/vocabulary-report.ts'
 import type { CurrentSpec } from './current-spec.ts'
-import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, withPrices } from './facets.ts'
-import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
-import { findListing, type MergedLookup } from './find-listing.ts'
-import { countUnplaced, type Hints, suggest, suggestWholeValues } from './hints.ts'
 import type { Completeness, MarketParts, MarketSource } from './market-parts.ts'
 import {
   type CheckedQuery,
@@ -30,16 +29,17 @@ import {
   type QueryReader,
 } from './market-query.ts'
 import type { MarketSettings } from './market-settings.ts'
-import { type ListingStream, streamListings } from './ndjson.ts'
-import { findNearMisses, type NearMiss } from './near-misses.ts'
-import { type MergedPage, type Paging, readPage } from './pages.ts'
+import { findListing, type MergedLookup } from './pages/find-listing.ts'
+import { ItemPrices } from './pages/item-price.ts'
+import { type ListingStream, streamListings } from './pages/ndjson.ts'
+import { createFindBounds } from './pages/outliers.ts'
+import { type MergedPage, type Paging, readPage } from './pages/page.ts'
 import { refresh } from './refresh.ts'
 import { type RuleCount, Rules, type SourceRules } from './rules.ts'
 import { isSignable } from './signable.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
 import { rankSources } from './sources.ts'
 import { bothHold } from './validity.ts'
-import { createVocabularyReport } from './vocabulary-report.ts'
 
 /** `hasPrivate`: as of `isPrivateHidden`. */
 type Announced = { hasPrivate: boolean } & Pick<CheckedQuery, 'warnings'>

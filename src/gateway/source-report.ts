@@ -11,7 +11,7 @@ import {
   type SourcesCounted,
 } from '../wire/source.ts'
 import type { MarketSettings } from './market-settings.ts'
-import type { MergedItem } from './merged-item.ts'
+import type { MergedItem } from './pages/merged-item.ts'
 import type { AskRequest, Outcome } from './sources.ts'
 
 export type Reports = {

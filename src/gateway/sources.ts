@@ -6,7 +6,7 @@ import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Scope } from '../listing-index/scope.ts'
-import type { ByPrice } from './by-price/price-groups.ts'
+import type { ByPrice } from './pages/price-groups.ts'
 
 /** What one source says in an answer: facts of what is held, or why nothing is shown. */
 export type Outcome = {

@@ -2,9 +2,9 @@ import { oncePerObject } from '../domain/remembered.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { MANY_SOURCES } from '../wire/source.ts'
 import { versionOf } from './asked.ts'
-import type { PriceBounds } from './by-price/price-bounds.ts'
-import { CURSOR_SECONDS } from './cursor.ts'
 import type { MarketSettings } from './market-settings.ts'
+import { CURSOR_SECONDS } from './pages/cursor.ts'
+import type { PriceBounds } from './pages/price-bounds.ts'
 import type { Asked, Outcome } from './sources.ts'
 
 /** Whether an answer may be given again; `undefined`: never. */

@@ -2,7 +2,7 @@ import { groupFamilies } from '../domain/families.ts'
 import { gpuCount, hasRates } from '../domain/price/payment-option.ts'
 import { PRICE_PERS, readableAmount, unitName } from '../domain/price/price-key.ts'
 import { formatAge } from '../domain/timestamp.ts'
-import { MIN_BEGINNING } from '../gateway/ids-beginning.ts'
+import { MIN_BEGINNING } from '../gateway/pages/ids-beginning.ts'
 import { at, type JsonObject, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
 import { plainName, quoted } from './quoted.ts'
 

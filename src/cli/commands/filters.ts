@@ -1,6 +1,6 @@
 import { OPERATIONS } from '../../filter-spec/operations/operations.ts'
 import { describeFilter } from '../../filter-spec/parameters.ts'
-import type { FilterDescription } from '../../gateway/filter-descriptions.ts'
+import type { FilterDescription } from '../../gateway/counts/filter-descriptions.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { exitCodeOfReports, printFailures } from '../output/source-reports.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'

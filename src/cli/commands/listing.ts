@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { renderItem } from '../../gateway/render.ts'
+import { renderItem } from '../../gateway/pages/render.ts'
 import { describeSeller } from '../../wire/describe-seller.ts'
 import {
   addReading,

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { SourceError } from '../../domain/source/source-error.ts'
-import { renderItem } from '../../gateway/render.ts'
+import { renderItem } from '../../gateway/pages/render.ts'
 import { at, isJsonObject, type JsonObject, type JsonValue, parseObject, textAt } from '../../json/value.ts'
 import { describeReason } from '../../wire/describe-missing.ts'
 import {

@@ -1,6 +1,6 @@
 import { EntrepotError } from '../../errors.ts'
-import { idsBeginning } from '../../gateway/ids-beginning.ts'
-import type { MergedItem } from '../../gateway/merged-item.ts'
+import { idsBeginning } from '../../gateway/pages/ids-beginning.ts'
+import type { MergedItem } from '../../gateway/pages/merged-item.ts'
 import { readQuestion } from '../../gateway/read-question.ts'
 import { textAt } from '../../json/value.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'

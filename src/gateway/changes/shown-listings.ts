@@ -13,7 +13,7 @@ import { SourceSet } from '../../listing-index/source-set.ts'
 import { askNow, nameIn } from '../asked.ts'
 import type { Question } from '../market-query.ts'
 import type { MarketSettings } from '../market-settings.ts'
-import { type MergedItem, mergeCopies } from '../merged-item.ts'
+import { type MergedItem, mergeCopies } from '../pages/merged-item.ts'
 import { type Asked, rankSources, visibleSources } from '../sources.ts'
 import { keyOf } from './held-copy.ts'
 

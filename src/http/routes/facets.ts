@@ -1,4 +1,4 @@
-import { MAX_FACETS, REGISTRY_FACET } from '../../gateway/facets.ts'
+import { MAX_FACETS, REGISTRY_FACET } from '../../gateway/counts/facets.ts'
 import { sourceMembers } from '../../gateway/source-report.ts'
 import { describeSummary } from '../../wire/describe-summary.ts'
 import { facetsSchema } from '../../wire/facets.ts'

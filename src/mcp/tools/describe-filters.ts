@@ -1,6 +1,6 @@
 import { OPERATIONS } from '../../filter-spec/operations/operations.ts'
 import { describeFilter } from '../../filter-spec/parameters.ts'
-import type { FilterDescription } from '../../gateway/filter-descriptions.ts'
+import type { FilterDescription } from '../../gateway/counts/filter-descriptions.ts'
 import { sourceMembers } from '../../gateway/source-report.ts'
 import { describeCompleteness } from '../notices.ts'
 import { plainName } from '../quoted.ts'

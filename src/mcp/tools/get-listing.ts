@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { idsBeginning, MIN_BEGINNING } from '../../gateway/ids-beginning.ts'
-import { renderItem } from '../../gateway/render.ts'
+import { idsBeginning, MIN_BEGINNING } from '../../gateway/pages/ids-beginning.ts'
+import { renderItem } from '../../gateway/pages/render.ts'
 import { sourceMembers } from '../../gateway/source-report.ts'
 import { parseObject } from '../../json/value.ts'
 import { describePrice } from '../listing-line.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { plural } from '../../domain/plural.ts'
 import type { Change } from '../../gateway/changes/change-of.ts'
-import { renderItem } from '../../gateway/render.ts'
+import { renderItem } from '../../gateway/pages/render.ts'
 import { parseObject } from '../../json/value.ts'
 import { familiesOf, plainId, renderLines } from '../listing-line.ts'
 import { describeCompleteness } from '../notices.ts'

@@ -3,7 +3,7 @@ import { openAgentMarket } from '../../../src/cli/registries/buyer-market.ts'
 import { openRegistryClient } from '../../../src/context/buyer.ts'
 import { TokenTable } from '../../../src/domain/price/token.ts'
 import { SEES_ALL } from '../../../src/domain/reader.ts'
-import { EVERYTHING } from '../../../src/gateway/ids-beginning.ts'
+import { EVERYTHING } from '../../../src/gateway/pages/ids-beginning.ts'
 import { escrow } from '../../helpers/escrow.ts'
 import {
   type Behaviour,

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { EntrepotError } from '../../../src/errors.ts'
-import { type CursorContent, Cursors } from '../../../src/gateway/cursor.ts'
+import { type CursorContent, Cursors } from '../../../src/gateway/pages/cursor.ts'
 import { anyText } from '../../helpers/any-text.ts'
 
 const POSITION = {

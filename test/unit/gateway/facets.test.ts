@@ -7,7 +7,7 @@ import {
   type MergedFacets,
   REGISTRY_FACET,
   readFacets,
-} from '../../../src/gateway/facets.ts'
+} from '../../../src/gateway/counts/facets.ts'
 import { CopyIndex } from '../../../src/listing-index/copy-index.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { MODEL, settingsOver } from '../../helpers/pages.ts'

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { endOfMs } from '../../../src/domain/timestamp.ts'
-import { renderMerged } from '../../../src/gateway/render.ts'
+import { renderMerged } from '../../../src/gateway/pages/render.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { gatewayOver, metaOf } from '../../helpers/pages.ts'

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import type { SourceReason } from '../../../src/domain/source/reasons.ts'
 import { EntrepotError } from '../../../src/errors.ts'
-import type { MergedPage } from '../../../src/gateway/pages.ts'
+import type { MergedPage } from '../../../src/gateway/pages/page.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { gatewayOver, idsOfPage } from '../../helpers/pages.ts'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import type { Item } from '../../../src/domain/source/item.ts'
-import type { ByPrice } from '../../../src/gateway/by-price/price-groups.ts'
+import type { ByPrice } from '../../../src/gateway/pages/price-groups.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import {
   gatewayOver,

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { SEES_ALL } from '../../../src/domain/reader.ts'
-import { createVocabularyReport, TEXTS } from '../../../src/gateway/vocabulary-report.ts'
+import { createVocabularyReport, TEXTS } from '../../../src/gateway/counts/vocabulary-report.ts'
 import { CopyIndex } from '../../../src/listing-index/copy-index.ts'
 import { fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'

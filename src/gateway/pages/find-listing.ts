@@ -1,21 +1,20 @@
-import { raceAbortAfterTick } from '../domain/clock.ts'
-import { hasIdLength } from '../domain/listing.ts'
-import { ANY_STATUS, type ListingQuery } from '../domain/query.ts'
-import type { Holding } from '../domain/source/holding.ts'
-import type { Item } from '../domain/source/item.ts'
-import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
-import { traitsOf } from '../domain/source/reasons.ts'
-import { SourceError } from '../domain/source/source-error.ts'
-import { matchesAll } from '../filter-spec/evaluate.ts'
-import { criteriaIn } from '../filter-spec/filter.ts'
-import { decide, type RankedCopy } from '../listing-index/authority.ts'
-import { documentOf } from '../listing-index/document-reader.ts'
-import { KNOWN_BY_ID } from '../listing-index/ranking.ts'
-import { hasAnswered } from '../wire/describe-missing.ts'
-import { askNow, LOOP, nameIn } from './asked.ts'
-import type { MarketSettings } from './market-settings.ts'
-import { describeItem, knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
-import { isReadable, isSignable } from './signable.ts'
+import { raceAbortAfterTick } from '../../domain/clock.ts'
+import { hasIdLength } from '../../domain/listing.ts'
+import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
+import type { Holding } from '../../domain/source/holding.ts'
+import type { Item } from '../../domain/source/item.ts'
+import { DIRECTORY, joinMissing } from '../../domain/source/missing-source.ts'
+import { traitsOf } from '../../domain/source/reasons.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import { matchesAll } from '../../filter-spec/evaluate.ts'
+import { criteriaIn } from '../../filter-spec/filter.ts'
+import { decide, type RankedCopy } from '../../listing-index/authority.ts'
+import { documentOf } from '../../listing-index/document-reader.ts'
+import { KNOWN_BY_ID } from '../../listing-index/ranking.ts'
+import { hasAnswered } from '../../wire/describe-missing.ts'
+import { askNow, LOOP, nameIn } from '../asked.ts'
+import type { MarketSettings } from '../market-settings.ts'
+import { isReadable, isSignable } from '../signable.ts'
 import {
   ageOf,
   countReturned,
@@ -24,7 +23,7 @@ import {
   noSourceError,
   type Reports,
   reportOutcomes,
-} from './source-report.ts'
+} from '../source-report.ts'
 import {
   type Answered,
   type Asked,
@@ -32,8 +31,9 @@ import {
   type Outcome,
   rankSources,
   withBudget,
-} from './sources.ts'
-import { type Validity, validityOf } from './validity.ts'
+} from '../sources.ts'
+import { type Validity, validityOf } from '../validity.ts'
+import { describeItem, knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
 
 /**
  * `merged` is `null` only where every visible source has no such listing. `complete`: every source that could

@@ -8,8 +8,8 @@ import { documentOf } from '../../listing-index/document-reader.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
 import { nameIn } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
+import type { PriceBounds } from '../pages/price-bounds.ts'
 import type { Asked } from '../sources.ts'
-import type { PriceBounds } from './price-bounds.ts'
 
 export type Outliers = {
   /** Listings with such a price. */

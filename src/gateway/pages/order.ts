@@ -1,13 +1,13 @@
-import type { PriceKey } from '../domain/price/price-key.ts'
-import type { Micros } from '../domain/timestamp.ts'
-import type { Copy } from '../listing-index/copy.ts'
-import type { CopyMatches } from '../listing-index/copy-matches.ts'
-import type { Place } from '../listing-index/segment.ts'
-import { nameIn } from './asked.ts'
-import type { Comparison } from './by-price/item-price.ts'
-import type { PriceBounds } from './by-price/price-bounds.ts'
+import type { PriceKey } from '../../domain/price/price-key.ts'
+import type { Micros } from '../../domain/timestamp.ts'
+import type { Copy } from '../../listing-index/copy.ts'
+import type { CopyMatches } from '../../listing-index/copy-matches.ts'
+import type { Place } from '../../listing-index/segment.ts'
+import { nameIn } from '../asked.ts'
+import type { Asked } from '../sources.ts'
 import type { NewestPoint, ResumePoint } from './cursor.ts'
-import type { Asked } from './sources.ts'
+import type { Comparison } from './item-price.ts'
+import type { PriceBounds } from './price-bounds.ts'
 
 /** The order of an answer, over all matches as they are in each turn. */
 export type Order = {

@@ -1,8 +1,8 @@
-import type { ListingStatus } from '../domain/listing.ts'
-import { parsePriceQuestion } from '../domain/price/price-parameters.ts'
-import { TokenTable } from '../domain/price/token.ts'
-import type { Market } from './market.ts'
-import type { MarketQuery, MarketRequest } from './market-query.ts'
+import type { ListingStatus } from '../../domain/listing.ts'
+import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
+import { TokenTable } from '../../domain/price/token.ts'
+import type { Market } from '../market.ts'
+import type { MarketQuery, MarketRequest } from '../market-query.ts'
 
 /** Characters. */
 export const MIN_BEGINNING = 8

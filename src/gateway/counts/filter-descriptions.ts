@@ -1,13 +1,13 @@
-import { definitionOf, type Filter, type FilterDefinition } from '../filter-spec/filter.ts'
-import { OPERATIONS } from '../filter-spec/operations/operations.ts'
-import { hasAnswered } from '../wire/describe-missing.ts'
-import type { FacetJson } from '../wire/facets.ts'
-import type { SourceNote } from '../wire/source.ts'
-import type { CurrentSpec } from './current-spec.ts'
+import { definitionOf, type Filter, type FilterDefinition } from '../../filter-spec/filter.ts'
+import { OPERATIONS } from '../../filter-spec/operations/operations.ts'
+import { hasAnswered } from '../../wire/describe-missing.ts'
+import type { FacetJson } from '../../wire/facets.ts'
+import type { SourceNote } from '../../wire/source.ts'
+import type { CurrentSpec } from '../current-spec.ts'
+import type { Completeness, MarketSource } from '../market-parts.ts'
+import type { MarketSettings } from '../market-settings.ts'
+import { nameSome } from '../source-report.ts'
 import type { MergedFacets } from './facets.ts'
-import type { Completeness, MarketSource } from './market-parts.ts'
-import type { MarketSettings } from './market-settings.ts'
-import { nameSome } from './source-report.ts'
 
 export type FilterDescription = FilterDefinition & {
   /** Those that declare the filter, where not all do. */

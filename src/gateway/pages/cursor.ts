@@ -1,12 +1,12 @@
 import type { KeyObject } from 'node:crypto'
-import { toPriceKey } from '../domain/price/price-key.ts'
-import { MAX_CURSOR_LENGTH } from '../domain/query.ts'
-import type { Micros } from '../domain/timestamp.ts'
-import { EntrepotError } from '../errors.ts'
-import type { PriceAfter } from '../listing-index/price-walk.ts'
-import type { Place } from '../listing-index/segment.ts'
-import type { Bound } from './by-price/price-bounds.ts'
-import { seal, sealingKey, unseal } from './sealed.ts'
+import { toPriceKey } from '../../domain/price/price-key.ts'
+import { MAX_CURSOR_LENGTH } from '../../domain/query.ts'
+import type { Micros } from '../../domain/timestamp.ts'
+import { EntrepotError } from '../../errors.ts'
+import type { PriceAfter } from '../../listing-index/price-walk.ts'
+import type { Place } from '../../listing-index/segment.ts'
+import { seal, sealingKey, unseal } from '../sealed.ts'
+import type { Bound } from './price-bounds.ts'
 
 export const CURSOR_SECONDS = 3600
 

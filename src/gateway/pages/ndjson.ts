@@ -1,20 +1,20 @@
-import { SeenListings } from '../domain/listing-identity.ts'
-import { ask, matchesOf, outcomesOf, versionOf } from './asked.ts'
-import type { ResumePoint } from './cursor.ts'
-import { countUnplaced } from './hints.ts'
-import type { CheckedQuery, Question } from './market-query.ts'
-import type { MarketSettings } from './market-settings.ts'
-import type { MergedItem } from './merged-item.ts'
-import { itemsOf, openOrder } from './pages.ts'
-import { renderItem } from './render.ts'
+import { SeenListings } from '../../domain/listing-identity.ts'
+import { ask, matchesOf, outcomesOf, versionOf } from '../asked.ts'
+import { countUnplaced } from '../counts/hints.ts'
+import type { CheckedQuery, Question } from '../market-query.ts'
+import type { MarketSettings } from '../market-settings.ts'
 import {
   assertAnswerable,
   countReturned,
   countUnchecked,
   reportOutcomes,
   sourceMembers,
-} from './source-report.ts'
-import type { Outcome } from './sources.ts'
+} from '../source-report.ts'
+import type { Outcome } from '../sources.ts'
+import type { ResumePoint } from './cursor.ts'
+import type { MergedItem } from './merged-item.ts'
+import { itemsOf, openOrder } from './page.ts'
+import { renderItem } from './render.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** Listings that are read in one turn. */
