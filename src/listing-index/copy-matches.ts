@@ -7,7 +7,7 @@ import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Criterion, Filter } from '../filter-spec/filter.ts'
 import { facetText, type Scalar } from '../filter-spec/scalar.ts'
-import { forEachBit, hasBit, highestBelow } from './bitset.ts'
+import { countIn, forEachBit, hasBit } from './bitset.ts'
 import type { Column } from './column.ts'
 import type { Copy } from './copy.ts'
 import { addPriceCounts, greatest, type KeyUnion } from './key-union.ts'
@@ -130,22 +130,15 @@ export class CopyMatches {
     return bySource
   }
 
-  /** With `null`, of each segment those with most. */
+  /** With `null`, of each segment the bases of most prices. */
   offers(tokens: PriceLimit['tokens'] | null): Map<string, OfferCount> {
     const counter = new OfferCounter(this.#options.personOf)
-    for (const { rows, slots, count } of this.#options.find()) {
-      const { prices } = rows
-      const { bases } = prices.data
-      const asked = tokens === null ? [...bases.keys()] : [...new Set(prices.basesOf(tokens))]
-      const counts = prices.countOffers(slots, count, asked)
-      const open: BasisCounter[] = []
-      for (const n of tokens === null ? greatest(counts) : asked) {
-        if (counts[n] === 0) continue
-        const counted = counter.of(bases[n]!)
-        counted.offers += counts[n]!
-        if (!counted.isFull) open[n] = counted
-      }
-      countPublishers({ rows, slots, count }, open)
+    for (const match of this.#options.find()) {
+      const { prices } = match.rows
+      const counted: BasisCounter[] = []
+      for (const n of tokens === null ? greatest(prices.countPrices()) : prices.basesOf(tokens))
+        counted[n] = counter.of(prices.data.bases[n]!)
+      countOffers(match, counted)
     }
     return counter.counts
   }
@@ -237,39 +230,30 @@ function keptCounts(match: Match, { shown }: Mask, lanes: number): LaneCounts {
   return counts
 }
 
-/**
- * By the shorter of both lists: the matches, or the rows with a price in one of these bases. Ends where all are full.
- * @param open by number of the basis
- */
-function countPublishers(
-  { rows, slots, count }: Pick<Match, 'rows' | 'slots' | 'count'>,
-  open: (BasisCounter | undefined)[],
-): void {
+/** So many times fewer rows that match are looked at one by one. */
+const FEW = 4
+
+/** @param counted by number of the basis */
+function countOffers({ rows, slots, count }: Match, counted: readonly BasisCounter[]): void {
   const { prices } = rows
   const { starts, basisOf } = prices.data
-  let [left, priced] = [0, 0]
-  open.forEach((_, n) => {
-    left++
+  let priced = 0
+  counted.forEach((_, n) => {
     priced += prices.slotsOf(n).length
   })
-  if (priced <= count) {
-    open.forEach((counted, n) => {
-      for (const slot of prices.slotsOf(n)) {
-        if (hasBit(slots, slot)) counted!.addSeller(rows.sellerOf(slot))
-        if (counted!.isFull) break
-      }
+  if (count * FEW < priced)
+    forEachBit(slots, (slot) => {
+      for (let at = starts[slot]!; at < starts[slot + 1]!; at++)
+        counted[basisOf[at]!]?.add(rows.sellerOf(slot))
     })
-    return
-  }
-  for (let slot = highestBelow(slots, rows.size); slot !== -1 && left > 0; slot = highestBelow(slots, slot))
-    for (let at = starts[slot]!; at < starts[slot + 1]!; at++) {
-      const counted = open[basisOf[at]!]
-      if (counted === undefined) continue
-      counted.addSeller(rows.sellerOf(slot))
-      if (!counted.isFull) continue
-      open[basisOf[at]!] = undefined
-      left--
-    }
+  else
+    counted.forEach((counter, n) => {
+      const having = prices.slotsOf(n)
+      let at = 0
+      for (; at < having.length && !counter.isFull; at++)
+        if (hasBit(slots, having[at]!)) counter.add(rows.sellerOf(having[at]!))
+      counter.offers += countIn(slots, having, at, having.length)
+    })
 }
 
 function countGpus(matches: readonly Match[]): number {

@@ -2,7 +2,7 @@ import { parseBasis } from '../domain/price/payment-option.ts'
 import { type PriceKey, type PricePer, scaleKey, unscaleKey } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import { firstFrom } from './binary-search.ts'
-import { type Bitset, clearBit, countIn, forEachBit, setBit } from './bitset.ts'
+import { type Bitset, clearBit, setBit } from './bitset.ts'
 
 /** The prices of a segment, row after row. Plain data that threads can exchange. */
 export type PriceData = {
@@ -40,9 +40,6 @@ export type AskedPrices = {
   /** Higher prices, of scaled keys, do not compare. */
   max: PriceKey
 }
-
-/** So many prices a match make it cheaper to read columns. */
-const FEW = 4
 
 export class PriceColumns {
   readonly data: PriceData
@@ -105,21 +102,6 @@ export class PriceColumns {
   /** Slots with a price in a basis. */
   slotsOf(basis: number): Uint16Array {
     return this.data.offer.slots.subarray(this.#startOf('offer', basis), this.#endOf('offer', basis))
-  }
-
-  /** Offers per basis, of these bases at least. */
-  countOffers(matches: Bitset, count: number, asked: readonly number[]): Uint32Array {
-    const { bases, starts, basisOf, offer } = this.data
-    const counts = new Uint32Array(bases.length)
-    const priced = asked.reduce((sum, n) => sum + this.#endOf('offer', n) - this.#startOf('offer', n), 0)
-    if (count * FEW < priced)
-      forEachBit(matches, (slot) => {
-        for (let at = starts[slot]!; at < starts[slot + 1]!; at++) counts[basisOf[at]!]!++
-      })
-    else
-      for (const n of asked)
-        counts[n] = countIn(matches, offer.slots, this.#startOf('offer', n), this.#endOf('offer', n))
-    return counts
   }
 
   /** Whether the row has no lower price in the group of this basis, and none in an earlier group. */

@@ -25,10 +25,12 @@ export class OfferCounter {
     return newCounter
   }
 
+  /** Without bases of no offer. */
   get counts(): Map<string, OfferCount> {
-    return new Map(
-      Array.from(this.#counts, ([basis, { offers, publishers }]) => [basis, { offers, publishers }]),
-    )
+    const counts = new Map<string, OfferCount>()
+    for (const [basis, { offers, publishers }] of this.#counts)
+      if (offers > 0) counts.set(basis, { offers, publishers })
+    return counts
   }
 }
 
@@ -51,7 +53,9 @@ export class BasisCounter {
     return this.publishers >= MAX_PUBLISHERS
   }
 
-  addSeller(seller: number): void {
+  /** One offer. */
+  add(seller: number): void {
+    this.offers++
     this.#first ??= seller
     if (seller === this.#first || this.isFull) return
     this.#persons ??= new Set([this.#personOf(this.#first)])
