@@ -81,6 +81,12 @@ export class EntrepotError extends Error {
   }
 }
 
+/** `internal`: of a store, a row that cannot be read. */
+export function damagedRow(what: string, key: string, cause?: unknown): EntrepotError {
+  const message = `the store has a damaged row, ${what} ${JSON.stringify(key)}: restore a backup`
+  return new EntrepotError('internal', message, { cause })
+}
+
 /** Unusable configuration, with every problem. The process exits with 78 (EX_CONFIG). */
 export class ConfigError extends Error {
   readonly problems: readonly Violation[]

@@ -7,6 +7,7 @@ import {
   type PublishReceipt,
   rowBytes,
 } from '../domain/listing.ts'
+import { listingFrom, listingText } from '../domain/listing-row.ts'
 import {
   isActive,
   type Publisher,
@@ -40,8 +41,6 @@ import {
   blockKey,
   blockText,
   identityKey,
-  listingFrom,
-  listingText,
   publisherFrom,
   publisherKey,
   publisherText,

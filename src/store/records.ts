@@ -1,43 +1,13 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Block } from '../domain/block.ts'
-import { LISTING_FIELDS, type ListingRecord, type ListingStatus } from '../domain/listing.ts'
+import { listingFrom } from '../domain/listing-row.ts'
 import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
-import { EntrepotError } from '../errors.ts'
+import { damagedRow } from '../errors.ts'
 import type { Change } from './commands.ts'
 import type { Row } from './rows.ts'
 
-// What rows hold, without what the row itself says: key, time of creation and time of the latest change.
-
-const FIELDS = Object.values(LISTING_FIELDS)
-/** Between what a listing's row holds; JSON lacks it. */
-const FIELD_END = '\u001f'
-
-/** @throws Error for text that would break the row, which JSON never does */
-export function listingText(record: ListingRecord): string {
-  const fields = FIELDS.map((field) => record[field])
-  if (fields.some((json) => json === '' || json.includes(FIELD_END)))
-    throw new Error('a listing field is not JSON text')
-  return [record.publisherId, record.status, ...fields].join(FIELD_END)
-}
-
-export function listingFrom({ key, value, createdAt, at }: Row): ListingRecord {
-  const [publisherId, status, ...texts] = value.split(FIELD_END)
-  if (texts.length !== FIELDS.length) throw damaged('listing', key)
-  return {
-    listingId: key,
-    createdAt,
-    updatedAt: at,
-    publisherId: Number(publisherId),
-    status: status as ListingStatus,
-    offerResource: texts[0]!,
-    acceptedEscrows: texts[1]!,
-    demands: texts[2]!,
-    maxDurationSeconds: texts[3]!,
-    oracleAddress: texts[4]!,
-    settlementOptions: texts[5]!,
-  }
-}
+// What other rows than those of listings hold, without what the row itself says: key, time of creation and time of the latest change.
 
 export const identityKey = ({ scheme, identifier }: PublisherIdentity): string =>
   `identity ${JSON.stringify([scheme, identifier])}`
@@ -69,7 +39,7 @@ export const apiKeyFrom = (row: Row): ApiKey => partsOf<ApiKeyContent>(row)
 
 export const blockFrom = (row: Row): Block => partsOf<BlockContent>(row)
 
-/** @throws EntrepotError `internal` for a row that cannot be read */
+/** @throws EntrepotError as `damagedRow` */
 export function changeFrom(row: Row): Change {
   if (row.space === 'removed') return { kind: 'listing_removed', listingId: row.key }
   if (row.space === 'listings') return { kind: 'listing', record: listingFrom(row) }
@@ -77,12 +47,12 @@ export function changeFrom(row: Row): Change {
   if (kind === 'publisher') return { kind, publisher: publisherFrom(row) }
   if (kind === 'key') return { kind, key: apiKeyFrom(row) }
   if (kind === 'block') return { kind, block: blockFrom(row) }
-  throw damaged(row.space, row.key)
+  throw damagedRow(row.space, row.key)
 }
 
 export const kindOf = ({ key }: Pick<Row, 'key'>): string => key.slice(0, key.indexOf(' '))
 
-/** @throws EntrepotError as `changeFrom` */
+/** @throws EntrepotError as `damagedRow` */
 function partsOf<Content>({
   space,
   key,
@@ -92,11 +62,6 @@ function partsOf<Content>({
   try {
     return { id: Number(key.slice(key.indexOf(' ') + 1)), ...JSON.parse(value), createdAt }
   } catch (cause) {
-    throw damaged(space, key, cause)
+    throw damagedRow(space, key, cause)
   }
-}
-
-function damaged(what: string, key: string, cause?: unknown): EntrepotError {
-  const message = `the store has a damaged row, ${what} ${JSON.stringify(key)}: restore a backup`
-  return new EntrepotError('internal', message, { cause })
 }

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import type { PublishReceipt } from '../../../src/domain/listing.ts'
+import { listingFrom } from '../../../src/domain/listing-row.ts'
 import { nowMicros } from '../../../src/domain/timestamp.ts'
 import type {
   Change,
@@ -12,7 +13,6 @@ import type {
   UsedSignature,
   WriteRequest,
 } from '../../../src/store/commands.ts'
-import { listingFrom } from '../../../src/store/records.ts'
 import type { Store } from '../../../src/store/store.ts'
 
 /** Opens an empty store for one test and closes it. `another` opens a second one on the same data. */

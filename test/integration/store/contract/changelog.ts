@@ -1,5 +1,5 @@
 import test from 'ava'
-import { listingFrom } from '../../../../src/store/records.ts'
+import { listingFrom } from '../../../../src/domain/listing-row.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import {
   BOB,
