@@ -19,16 +19,15 @@ import {
 } from '../../helpers/seller.ts'
 import { ed25519Key, rotationBody, walletKey } from '../../helpers/signed-line.ts'
 import {
-  AUTHORITY_SEED,
+  AUTHORITY,
   authorityEnvironment,
   type Changes,
   readSigned,
   sendSigned,
 } from '../../helpers/signed-reader.ts'
-import { identityToml } from '../../helpers/signed-registry.ts'
+import { identityToml, signedSettings } from '../../helpers/signed-registry.ts'
 
 const SELLER = walletKey(ALICE)
-const AUTHORITY = ed25519Key(AUTHORITY_SEED).party
 const NEXT = ed25519Key(Buffer.alloc(32, 31))
 const LISTING = {
   listing_id: 'a b',
@@ -330,10 +329,9 @@ for (const overlap_seconds of [300, 0])
   test(`signed reads: at gateways a rotation with an overlap of ${overlap_seconds} s changes no number of a publisher, and both keys find and block its listings`, async (t) => {
     const upstream = await start(t)
     await upstream.publish()
-    const { scheme, identifier } = AUTHORITY
-    const settings = `protocol = "signed"\nauthority = "registry-a"\nidentities = [{ scheme = "${scheme}", identifier = "${identifier}" }]`
+    const settings = signedSettings(AUTHORITY.party.identifier)
     const environment = { ...authorityEnvironment(t), REGISTRY_ADMIN_API_KEY: 'admin' }
-    const up = { name: 'up', url: upstream.url, settings: `${settings}\nrefresh_seconds = 3600` }
+    const up = { name: 'up', url: upstream.url, settings: `${settings}refresh_seconds = 3600` }
     const startOne = () => startPatientGateway(t, [up], { environment, more: identityToml(t) })
     const one = await startOne()
     const { url } = one
