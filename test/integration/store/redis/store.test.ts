@@ -13,7 +13,7 @@ import {
   removeOf,
 } from '../../../helpers/store/subject.ts'
 import { frozenContract } from '../contract/frozen.ts'
-import { sharedStoreContract } from '../contract.ts'
+import { storeContract } from '../contract.ts'
 
 let redis: Awaited<ReturnType<typeof testRedis>>
 let cluster: Awaited<ReturnType<typeof startSpreadCluster>>
@@ -111,12 +111,12 @@ frozenContract(
   openAt(() => redis),
   1,
 )
-sharedStoreContract(
+storeContract(
   'redis',
   openAt(() => redis),
   20,
 )
-sharedStoreContract(
+storeContract(
   'redis cluster',
   openAt(() => cluster),
   5,
