@@ -1,44 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
-import { Redis } from 'ioredis'
 import type { PublishCommand, UsedSignature } from '../../../../src/store/commands.ts'
-import { openRedisStore } from '../../../../src/store/redis/open.ts'
-import { startRedis, startSpreadCluster, testRedis } from '../../../helpers/redis.ts'
 import {
-  BOB,
-  loaded,
-  type OpenStore,
-  published,
-  publishOf,
-  removeOf,
-} from '../../../helpers/store/subject.ts'
+  type OwnRedis,
+  openAt,
+  ownRedis,
+  redisClient,
+  redisStore,
+  startRedisCluster,
+  testRedis,
+} from '../../../helpers/redis.ts'
+import { BOB, loaded, published, publishOf, removeOf } from '../../../helpers/store/subject.ts'
 import { frozenContract } from '../contract/frozen.ts'
 import { storeContract } from '../contract.ts'
 
 let redis: Awaited<ReturnType<typeof testRedis>>
-let cluster: Awaited<ReturnType<typeof startSpreadCluster>>
+let cluster: OwnRedis
 test.before(async () => {
-  ;[redis, cluster] = await Promise.all([testRedis(), startSpreadCluster()])
+  ;[redis, cluster] = await Promise.all([testRedis(), startRedisCluster(3)])
 })
 test.after.always(() => Promise.all([redis?.dispose(), cluster?.dispose()]))
 
-/** Every test has its own keys. */
-const openAt =
-  (server: () => { url: string }): OpenStore =>
-  async (t, options) => {
-    const { url } = server()
-    const under = { prefix: `{entrepot-test-${randomUUID()}}:`, ...options }
-    const opened = async () => {
-      const { store } = await openRedisStore(url, under)
-      t.teardown(() => store.close())
-      return store
-    }
-    return { store: await opened(), another: opened }
-  }
+const openRedis = openAt(() => redis.url)
 
 test('redis: a store of which rows were evicted is not loaded', async (t) => {
-  const client = new Redis(redis.url)
-  t.teardown(() => client.disconnect())
+  const client = redisClient(t, redis.url)
   for (const evicted of [
     ['rows:registry'],
     ['order:listings'],
@@ -47,11 +33,7 @@ test('redis: a store of which rows were evicted is not loaded', async (t) => {
     ['order:guard'],
   ]) {
     const prefix = `{entrepot-test-${randomUUID()}}:`
-    const open = async () => {
-      const { store } = await openRedisStore(redis.url, { prefix })
-      t.teardown(() => store.close())
-      return store
-    }
+    const open = () => redisStore(t, redis.url, { prefix })
     await published(await open(), publishOf('L'))
     await client.del(...evicted.map((name) => prefix + name))
     const message = 'Redis lacks rows: restore a backup'
@@ -60,12 +42,10 @@ test('redis: a store of which rows were evicted is not loaded', async (t) => {
 })
 
 test('redis: a write whose use was looked up asks Redis once more, whose commit finds out what was written meanwhile', async (t) => {
-  const server = await startRedis()
-  t.teardown(() => server.dispose())
-  const { store, another } = await openAt(() => server)(t)
+  const server = await ownRedis(t)
+  const { store, another } = await openAt(() => server.url)(t)
   const other = await another()
-  const client = new Redis(server.url)
-  t.teardown(() => client.disconnect())
+  const client = redisClient(t, server.url)
   await published(store, publishOf('L'))
   await published(store, publishOf('M'))
   const scripts = async () => Number(/evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1])
@@ -96,28 +76,15 @@ test('redis: a write whose use was looked up asks Redis once more, whose commit 
 
 test('redis: a publisher that was evicted is no removal of the listing with its number', async (t) => {
   const prefix = `{entrepot-test-${randomUUID()}}:`
-  const { store } = await openRedisStore(redis.url, { prefix })
-  t.teardown(() => store.close())
-  const client = new Redis(redis.url)
-  t.teardown(() => client.disconnect())
+  const store = await redisStore(t, redis.url, { prefix })
+  const client = redisClient(t, redis.url)
   const { position } = await loaded(store)
   await published(store, publishOf('1'))
   await client.del(`${prefix}rows:registry`)
   await t.throwsAsync(store.changesAfter(position, 10), { message: 'Redis lacks rows: restore a backup' })
 })
 
-frozenContract(
-  'redis',
-  openAt(() => redis),
-  1,
-)
-storeContract(
-  'redis',
-  openAt(() => redis),
-  20,
-)
-storeContract(
-  'redis cluster',
-  openAt(() => cluster),
-  5,
-)
+frozenContract('redis', openRedis, 1)
+storeContract('redis', openRedis, 20)
+const openCluster = openAt(() => cluster.url)
+storeContract('redis cluster', openCluster, 5)
