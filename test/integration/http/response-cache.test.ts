@@ -11,7 +11,7 @@ import { gatewayToml, patientToml, startFake, startGateway } from '../../helpers
 import { listen } from '../../helpers/listen.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { oneRouteApp } from '../../helpers/one-route-app.ts'
-import { send, startRegistry } from '../../helpers/registry.ts'
+import { ADMIN, send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, mintKey, publish, unixNow, update } from '../../helpers/seller.ts'
 import { ed25519Key } from '../../helpers/signed-line.ts'
@@ -19,7 +19,6 @@ import { AUTHORITY_SEED, readSigned } from '../../helpers/signed-reader.ts'
 
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
 const STOREFRONT = 'http://storefront.example/'
-const ADMIN = { Authorization: 'Bearer admin' }
 
 /** The URL of one route with this handler. */
 const serve = async (t: ExecutionContext, options: Omit<Parameters<typeof oneRouteApp>[0], 'path'>) =>

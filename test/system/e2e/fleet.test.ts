@@ -5,11 +5,10 @@ import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { gatewayToml } from '../../helpers/gateway.ts'
 import { ownRedis, redisClient } from '../../helpers/redis.ts'
-import { closable, send, startRegistry } from '../../helpers/registry.ts'
+import { ADMIN, closable, send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
 import { startProcess } from '../../helpers/service-process.ts'
 
-const ADMIN = { Authorization: 'Bearer admin' }
 const READER = { Authorization: 'Bearer reader' }
 
 test('fleet: replicas on one Redis are shown as one, and alone without Redis', async (t) => {

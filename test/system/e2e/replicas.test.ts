@@ -4,12 +4,11 @@ import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { startRedis } from '../../helpers/redis.ts'
-import { type Reply, send } from '../../helpers/registry.ts'
+import { ADMIN, type Reply, send } from '../../helpers/registry.ts'
 import { postJson, publish, publishBody, remove, unixNow, update } from '../../helpers/seller.ts'
 import { startProcess } from '../../helpers/service-process.ts'
 import { beforePoll } from './before-poll.ts'
 
-const ADMIN = { Authorization: 'Bearer admin' }
 const READER = { Authorization: 'Bearer reader' }
 const ENVIRONMENT = {
   REGISTRY_ADMIN_API_KEY: 'admin',

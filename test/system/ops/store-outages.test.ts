@@ -10,14 +10,13 @@ import { gatewayToml } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { limitFileSize } from '../../helpers/process-limits.ts'
 import { ownRedis, redisClient } from '../../helpers/redis.ts'
-import { type Reply, type RunningService, send, startRegistry } from '../../helpers/registry.ts'
+import { ADMIN, type Reply, type RunningService, send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFolder } from '../../helpers/run-cli.ts'
 import { ALICE, mintKey, publish, unixNow } from '../../helpers/seller.ts'
 import { startProcess } from '../../helpers/service-process.ts'
 import { keyNamed } from '../../helpers/store/subject.ts'
 import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
 
-const ADMIN = { Authorization: 'Bearer admin' }
 const INFO = 30
 const MINUTE = 60_000
 /** Of `[keys]`: the default of `trust_seconds`. */
