@@ -149,7 +149,7 @@ const NEW_KEY = (n: number) => ed25519Key(Buffer.alloc(32, 100 + n))
 for (const [what, gate, changes] of [
   ['keys of their own', 'false', (n) => ({ key: NEW_KEY(n) })],
   ['keys of their own, and no API key', 'true', (n) => ({ key: NEW_KEY(n) })],
-  ['false proofs', 'false', (n) => ({ key: NEW_KEY(n), headers: { 'x-market-proof': 'AAAA' } })],
+  ['false proofs', 'false', (n) => ({ key: NEW_KEY(n), headers: { 'x-market-signature': 'A'.repeat(86) } })],
 ] as const satisfies readonly (readonly [string, string, (n: number) => Changes])[])
   test(`signed writes: those of one address have its limit together, with ${what}`, async (t) => {
     const { url, publish } = await start(t, {
