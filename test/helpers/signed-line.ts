@@ -5,7 +5,7 @@ import type { privateKeyToAccount } from 'viem/accounts'
 
 // The signed line, written from the protocol and without the code under test.
 
-export type Party = { scheme: string; identifier: string }
+type Party = { scheme: string; identifier: string }
 /** Who signs: a key of Ed25519 or a wallet. */
 export type Key = { party: Party; sign: (message: Buffer) => Promise<string> }
 
@@ -180,7 +180,7 @@ export async function answerHeaders(
   return headersOf(ANSWER_VERSION, envelope, await signWith(message))
 }
 
-export type Intent = {
+type Intent = {
   protocol: string
   current: Party
   replacement: Party
