@@ -1,7 +1,5 @@
-import { type RunningService, send } from './registry.ts'
+import { ADMIN, type RunningService, send } from './registry.ts'
 import { postJson } from './seller.ts'
-
-const ADMIN = { Authorization: 'Bearer admin' }
 
 /** The id of a new block. */
 export async function block(service: RunningService, body: object): Promise<number> {

@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava'
 import { type FakeRegistry, listingTexts } from './fake-registry.ts'
 import { startFake } from './gateway.ts'
 
-export type FarCopies = {
+type FarCopies = {
   /** Each has `count` own listings, a second apart, and copies of the other's. */
   fakes: readonly [FakeRegistry, FakeRegistry]
   /** Every `listing_id`, sorted. */

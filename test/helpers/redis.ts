@@ -1,14 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
+import { openRedisStore } from '../../src/store/redis/open.ts'
+import type { Store } from '../../src/store/store.ts'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { programPath } from './programs.ts'
 import type { Teardown } from './registry.ts'
+import type { OpenStore } from './store/subject.ts'
 
 /** A Redis that a test can stop and start again with the same data on the same port. */
 export type OwnRedis = {
@@ -69,6 +73,40 @@ export async function ownRedis(t: Teardown, settings?: Parameters<typeof startRe
   return redis
 }
 
+/** An operator's connection, which ends with the test. */
+export function redisClient(t: Teardown, url: string): Redis {
+  const client = new Redis(url).on('error', () => {}) // commands reject; without a listener ioredis prints
+  t.teardown(() => client.disconnect())
+  return client
+}
+
+/** Closed when the test ends. */
+export async function redisStore(
+  t: Teardown,
+  url: string,
+  options?: Parameters<typeof openRedisStore>[1],
+): Promise<Store> {
+  const { store } = await openRedisStore(url, options)
+  t.teardown(() => store.close())
+  return store
+}
+
+/** A store at a URL under keys of its own, which can be opened again. */
+export const openAt =
+  (urlOf: () => string): OpenStore =>
+  async (t, options) => {
+    const under = { prefix: `{entrepot-test-${randomUUID()}}:`, ...options }
+    const another = () => redisStore(t, urlOf(), under)
+    return { store: await another(), another }
+  }
+
+/** Resolves when the replica has everything that the master has now. */
+export async function replicate(replica: Redis, { url: master }: { url: string }): Promise<void> {
+  await replica.replicaof('127.0.0.1', Number(new URL(master).port))
+  const replication = () => replica.info('replication')
+  await eventually('replicated', replication, (state) => state.includes('master_link_status:up'))
+}
+
 /** A Redis that speaks TLS only, with a certificate of `certificates.ts`. */
 export async function startRedisTls(
   certificate: 'registry' | 'stranger',
@@ -121,22 +159,16 @@ export async function startSentinel(
   return { port, dispose }
 }
 
-/** A Cluster of one node: it checks slots like a large one, and can be restarted. */
-export async function startRedisCluster(): Promise<OwnRedis> {
-  const redis = await startRedis(CLUSTER)
-  await joinCluster([redis])
-  return { ...redis, url: clusterUrl(redis) }
-}
-
-/** A Cluster of three nodes, each with a third of the slots. */
-export async function startSpreadCluster(): Promise<{ url: string; dispose: () => Promise<void> }> {
-  const servers = await Promise.all(Array.from({ length: 3 }, () => startRedis(CLUSTER)))
+/** A Cluster of nodes with a share of the slots each. One node checks slots like a large one, and can be restarted. */
+export async function startRedisCluster(nodes = 1): Promise<OwnRedis> {
+  const servers = await Promise.all(Array.from({ length: nodes }, () => startRedis(CLUSTER)))
   await joinCluster(servers)
+  const [first] = servers
   const dispose = async () => {
     await Promise.all(servers.map((server) => server.dispose()))
   }
   // One node is enough: it knows the others.
-  return { url: clusterUrl(servers[0]!), dispose }
+  return { ...first!, url: first!.url.replace('redis:', 'redis+cluster:'), dispose }
 }
 
 /** Like `redis-cli --cluster create`. Resolves when each node answers for all slots. */
@@ -158,8 +190,6 @@ async function knowsCluster(node: Redis, size: number): Promise<boolean> {
   const info = String(await node.cluster('INFO'))
   return info.includes('cluster_state:ok') && info.includes(`cluster_size:${size}\r`)
 }
-
-const clusterUrl = ({ url }: OwnRedis): string => url.replace('redis:', 'redis+cluster:')
 
 const CLUSTER = { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' }
 const CLUSTER_SLOTS = 16_384

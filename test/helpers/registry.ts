@@ -76,6 +76,9 @@ export async function startRegistry(
   }
 }
 
+/** Of a service whose REGISTRY_ADMIN_API_KEY is `admin`. */
+export const ADMIN = { Authorization: 'Bearer admin' }
+
 export async function send(url: string, init: RequestInit = {}): Promise<Reply> {
   const response = await fetch(url, { redirect: 'manual', ...init })
   const text = await response.text()

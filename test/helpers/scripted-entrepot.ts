@@ -3,7 +3,7 @@ import { envelopeText, listingTexts } from './fake-registry.ts'
 import { listen } from './listen.ts'
 import type { Teardown } from './registry.ts'
 
-export type ScriptedEntrepot = {
+type ScriptedEntrepot = {
   url: string
   items: string[]
   /** Of a gateway; empty for a Registry. */

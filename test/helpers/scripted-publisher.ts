@@ -11,8 +11,11 @@ type Signed = {
   storefront_url?: string
   status?: string
 }
-/** A status with its headers; a closed connection; nothing. */
-export type WriteAnswer = readonly [status: number, headers?: Record<string, string>] | 'reset' | null
+/** A status with its headers, or with the value of `Retry-After`; a closed connection; nothing. */
+export type WriteAnswer =
+  | readonly [status: number, headers?: Record<string, string> | string | undefined]
+  | 'reset'
+  | null
 
 /** A Registry without a filter spec that answers each write as `answer` says, with a receipt below 300. */
 export async function startPublisher(
@@ -28,7 +31,8 @@ export async function startPublisher(
     const outcome = await answer(signed, requests.push(signed) - 1)
     if (outcome === null) return
     if (outcome === 'reset') return void request.socket.resetAndDestroy()
-    const [status, headers] = outcome
+    const [status, more] = outcome
+    const headers = typeof more === 'string' ? { 'retry-after': more } : more
     response.writeHead(status, { 'content-type': 'application/json', ...headers })
     const listing_id = signed.listing_id ?? pathname.split('/').at(-1)
     const receipt = { listing_id, status: signed.status ?? 'open' }

@@ -1,11 +1,11 @@
-import { createHash, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import canonicalize from 'canonicalize'
-import { recoverMessageAddress, toHex } from 'viem'
+import { toHex } from 'viem'
 import type { privateKeyToAccount } from 'viem/accounts'
 
 // The signed line, written from the protocol and without the code under test.
 
-export type Party = { scheme: string; identifier: string }
+type Party = { scheme: string; identifier: string }
 /** Who signs: a key of Ed25519 or a wallet. */
 export type Key = { party: Party; sign: (message: Buffer) => Promise<string> }
 
@@ -26,39 +26,6 @@ export const walletKey = (account: ReturnType<typeof privateKeyToAccount>): Key 
   party: { scheme: 'eip191', identifier: account.address.toLowerCase() },
   sign: (message) => account.signMessage({ message: { raw: toHex(message) } }),
 })
-
-export async function isProof(
-  { scheme, identifier }: Party,
-  message: Buffer,
-  proof: string,
-): Promise<boolean> {
-  if (scheme === 'ed25519') {
-    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: identifier }, format: 'jwk' })
-    return verify(null, message, key, Buffer.from(proof, 'base64url'))
-  }
-  const signature = proof as `0x${string}`
-  const signer = recoverMessageAddress({ message: { raw: toHex(message) }, signature }).catch(() => '')
-  return (await signer).toLowerCase() === identifier
-}
-
-/** `null` for what is no identifier of the scheme. */
-export function partyOf(scheme: unknown, identifier: unknown): Party | null {
-  if (typeof scheme !== 'string' || typeof identifier !== 'string') return null
-  if (scheme === 'ed25519') return isBase64Url(identifier, 32) ? { scheme, identifier } : null
-  if (scheme !== 'eip191' || !/^0x[0-9a-fA-F]{40}$/.test(identifier)) return null
-  return { scheme, identifier: identifier.toLowerCase() }
-}
-
-export const isSameParty = (one: Party, other: Party): boolean =>
-  one.scheme === other.scheme && one.identifier === other.identifier
-
-export const isProofText = (scheme: string, proof: string): boolean =>
-  scheme === 'eip191' ? /^0x[0-9a-f]{130}$/.test(proof) : isBase64Url(proof, 64)
-
-function isBase64Url(text: string, bytes: number): boolean {
-  const read = Buffer.from(text, 'base64url')
-  return read.length === bytes && read.toString('base64url') === text
-}
 
 export const framed = (fields: readonly string[]): Buffer =>
   Buffer.concat(
@@ -112,7 +79,7 @@ function byCodePoint(one: string, other: string): number {
   return (a[at]?.codePointAt(0) ?? -1) - (b[at]?.codePointAt(0) ?? -1)
 }
 
-export type Question = { operation: string; resource: string; isWrite: boolean }
+type Question = { operation: string; resource: string; isWrite: boolean }
 
 /** `null` for a path that is not signed. */
 export function questionOf(method: string, path: string): Question | null {
@@ -162,7 +129,7 @@ export function filledIn(text: string): string {
 }
 
 export const REQUEST_VERSION = 'arkhai.market-request-signature.v2'
-export const ANSWER_VERSION = 'arkhai.market-response-signature.v2'
+const ANSWER_VERSION = 'arkhai.market-response-signature.v2'
 
 /** The fields that requests and answers sign, from the second to the last but the time. */
 export type Envelope = {
@@ -202,7 +169,18 @@ export const headersOf = (version: string, envelope: Envelope, proof: string): R
   'x-market-signature': proof,
 })
 
-export type Intent = {
+/** The headers of the answer of a Registry with this key; `timestamp`: of the answer. */
+export async function answerHeaders(
+  { party, sign: signWith }: Key,
+  asked: Envelope,
+  { status, text }: { status: number; text: string },
+): Promise<Record<string, string>> {
+  const envelope = { ...asked, role: 'registry', party }
+  const message = messageOf(ANSWER_VERSION, envelope, [String(status), bodyHashOf(text) ?? ''])
+  return headersOf(ANSWER_VERSION, envelope, await signWith(message))
+}
+
+type Intent = {
   protocol: string
   current: Party
   replacement: Party

@@ -2,16 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { Teardown } from './registry.ts'
 import { temporaryFile } from './run-cli.ts'
 import {
-  ANSWER_VERSION,
+  answerHeaders,
   bodyHashOf,
+  type Envelope,
   ed25519Key,
   filledIn,
   headersOf,
-  isProof,
   type Key,
   messageOf,
-  type Party,
-  partyOf,
   queryText,
   questionOf,
   REQUEST_VERSION,
@@ -19,14 +17,14 @@ import {
 
 /** Of the key that has to answer. */
 export const AUTHORITY_SEED = Buffer.alloc(32, 3)
-const AUTHORITY = ed25519Key(AUTHORITY_SEED).party
+export const AUTHORITY = ed25519Key(AUTHORITY_SEED)
 const READER = ed25519Key(Buffer.alloc(32, 4))
 
 /** The environment of a service that answers on the signed line, with the key of `readSigned`. */
 export const authorityEnvironment = (t: Teardown): Record<string, string> => ({
   REGISTRY_AUTHORITY_ID: 'registry-a',
-  REGISTRY_AUTHORITY_SCHEME: AUTHORITY.scheme,
-  REGISTRY_AUTHORITY_IDENTIFIER: AUTHORITY.identifier,
+  REGISTRY_AUTHORITY_SCHEME: AUTHORITY.party.scheme,
+  REGISTRY_AUTHORITY_IDENTIFIER: AUTHORITY.party.identifier,
   REGISTRY_AUTHORITY_CREDENTIAL_FILE: temporaryFile(t, 'authority.key', AUTHORITY_SEED.toString('base64url')),
 })
 
@@ -35,8 +33,6 @@ export type Changes = {
   key?: Key
   /** Default: `buyer` for reads, `seller` for writes. */
   role?: string
-  /** Who has to answer. Default: the service of `authorityEnvironment`. */
-  authority?: Party
   /** Replace single headers; `null` leaves one out. */
   headers?: Record<string, string | null>
   /** Of the request, when another one is signed. */
@@ -50,7 +46,14 @@ export type Changes = {
   resource?: string
 }
 
-type Row = { listing_id: string; publisher_id: unknown; identities: unknown; publisher_principals: unknown }
+type Row = {
+  listing_id: string
+  status: string
+  publisher_id: unknown
+  identities: unknown
+  publisher_principals: { identities: object[] }
+  settlement_options: unknown
+}
 type Body = {
   items: Row[]
   listing: Row
@@ -103,30 +106,22 @@ export async function sendSigned(
     headers: Object.fromEntries(sent),
     ...(content !== undefined && { body: content }),
   })
-  const answer = await response.text()
+  const answer = { status: response.status, headers: response.headers, text: await response.text() }
+  const isJson = response.headers.get('content-type')?.includes('json')
   return {
-    status: response.status,
-    headers: response.headers,
-    text: answer,
-    body: response.headers.get('content-type')?.includes('json') ? JSON.parse(answer) : null,
-    isSigned: await isAnswer(response, answer, envelope, changes.authority ?? AUTHORITY),
+    ...answer,
+    body: isJson ? JSON.parse(answer.text) : null,
+    isSigned: await isAnswer(answer, envelope),
   }
 }
 
+/** Whether these are the headers of the Registry's answer to that request: a key of Ed25519 has one proof of a message. */
 async function isAnswer(
-  { status, headers }: Response,
-  text: string,
-  asked: Parameters<typeof messageOf>[1],
-  authority: Party,
+  answer: { status: number; headers: Headers; text: string },
+  asked: Envelope,
 ): Promise<boolean> {
-  const read = (name: string): string => headers.get(`x-market-${name}`) ?? ''
-  const party = partyOf(read('identity-scheme'), read('identity-identifier'))
-  if (read('signature-version') !== ANSWER_VERSION || party === null || read('role') !== 'registry')
-    return false
-  if (party.scheme !== authority.scheme || party.identifier !== authority.identifier) return false
-  if (read('request-id') !== asked.requestId || Math.abs(Date.now() / 1000 - Number(read('timestamp'))) > 301)
-    return false
-  const envelope = { ...asked, role: 'registry', party, timestamp: read('timestamp') }
-  const message = messageOf(ANSWER_VERSION, envelope, [String(status), bodyHashOf(text) ?? ''])
-  return isProof(party, message, read('signature'))
+  const timestamp = answer.headers.get('x-market-timestamp') ?? ''
+  if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 301) return false
+  const expected = await answerHeaders(AUTHORITY, { ...asked, timestamp }, answer)
+  return Object.entries(expected).every(([name, value]) => answer.headers.get(name) === value)
 }

@@ -33,19 +33,16 @@ export type TestUpstream = Upstream & {
   clock: ManualClock
   options: UpstreamOptions
   index: CopyIndex
-  /** Default: the 50 newest open listings. Waits as long as nothing is there. */
-  read: (query?: Partial<ListingQuery>, range?: Range) => Promise<Reading>
+  /** Default: the open listings. Waits as long as nothing is there. */
+  read: (query?: Partial<ListingQuery>) => Promise<Reading>
   /** Level, upstream, reason and message of each line. */
   logged: string[]
 }
-
-type Range = { after?: Pick<Item, 'listingId' | 'position'>; skip?: number; count?: number }
 
 /** What is shown of the upstream, with what an answer says of it. */
 export type Reading = Omit<HeldAnswer, 'source' | 'isCurrent'> & {
   listings: readonly Item[]
   total: number
-  hasMore: boolean
   isCurrent?: HeldAnswer['isCurrent'] | undefined
 }
 
@@ -110,31 +107,22 @@ export async function openUpstream(
   const { signal } = new AbortController()
   const { source } = upstream
   const ranking = run(index.rank({ names: [options.name], groupBy: 'listing' }))
-  const scopeOf = (number: number): Scope => ({ ranking, sources: new SourceSet([number]) })
-  const read: TestUpstream['read'] = async (asked, { after, skip, count = 50 } = {}) => {
+  const read: TestUpstream['read'] = async (asked) => {
     const query = listingQuery(asked)
     await source.prepare(query.caching, signal)
     if (query.listingId !== undefined) {
       const { copies, ...about } = await source.find({ ...query, listingId: query.listingId }, signal)
-      return { ...about, listings: copies, total: copies.length, hasMore: false }
+      return { ...about, listings: copies, total: copies.length }
     }
     const { source: number, ...about } = source.answer(query)
     const { status, criteria, priceLimit, publisher } = query
     const sellers = publisher === null ? null : new Set(index.sellers.numbersOf(publisher))
-    const scope = scopeOf(number)
+    const scope: Scope = { ranking, sources: new SourceSet([number]) }
     const matches = run(index.match(scope, { status, criteria, priceLimit, sellers }))
-    const place = after && { position: after.position, key: after.listingId, source: options.name }
-    const listings = matches.page({ limit: count + 1, offset: skip, after: place })
-    const { total } = matches
+    const listings = matches.page({ limit: Number.POSITIVE_INFINITY })
     const version = index.versionOf(scope.sources)
     const isCurrent = (now?: number) => about.isCurrent(now) && index.versionOf(scope.sources) === version
-    return {
-      ...about,
-      isCurrent,
-      listings: listings.slice(0, count),
-      total,
-      hasMore: listings.length > count,
-    }
+    return { ...about, isCurrent, listings, total: matches.total }
   }
   return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, index, read, logged })
 }

@@ -88,6 +88,15 @@ export async function published(store: Store, command: PublishCommand): Promise<
   return outcome.record
 }
 
+/** Resolves the next time that the store reports a change. */
+export const notified = (store: Store): Promise<void> =>
+  new Promise((resolve) => {
+    const stop = store.onChange(() => {
+      stop()
+      resolve()
+    })
+  })
+
 /** A load visitor that gets listings, keys and publishers as changes. */
 export const visitorOf = (visit: (change: Change) => void): LoadVisitor => ({
   change: visit,

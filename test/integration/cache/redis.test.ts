@@ -1,18 +1,17 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import test, { type ExecutionContext } from 'ava'
 import { redisBreakerState } from '../../../src/cache/redis-breaker-state.ts'
 import { redisPulls, TURN_MS } from '../../../src/cache/redis-pulls.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import type { Item } from '../../../src/domain/source/item.ts'
 import { fakeItem } from '../../helpers/fake-source.ts'
-import { testRedis } from '../../helpers/redis.ts'
-import { openRedisClient, testPrefix } from '../../helpers/redis-client.ts'
+import { redisClient, testRedis } from '../../helpers/redis.ts'
 
 test('breaker state: replicas share the time until which a breaker is open', async (t) => {
   const redis = await testRedis()
   t.teardown(redis.dispose)
-  const client = await openRedisClient(t, redis.url)
-  const key = testPrefix()
+  const client = redisClient(t, redis.url)
+  const key = `test:${randomUUID()}:`
   const { monotonic: now } = systemClock
   const [one, other] = [redisBreakerState({ client, key, now }), redisBreakerState({ client, key, now })]
   t.is(await one.read(), null)
@@ -33,8 +32,8 @@ const PULLED = { takenAt: 7, tookMs: 3, totals: { total: 1, counts: null }, inva
 async function openPulls(t: ExecutionContext) {
   const redis = await testRedis()
   t.teardown(redis.dispose)
-  const client = await openRedisClient(t, redis.url)
-  const key = testPrefix()
+  const client = redisClient(t, redis.url)
+  const key = `test:${randomUUID()}:`
   t.teardown(() => client.del(key, `${key}:turn`))
   const replica = (identity = 'one upstream, one key', now = 1_000_000) =>
     redisPulls({ client, key, identity, maxBytes: () => 1000, now: () => now })

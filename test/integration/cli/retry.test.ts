@@ -1,23 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
 import { runProcess, TIME_LAPSE, temporaryFile } from '../../helpers/run-cli.ts'
-import { startPublisher } from '../../helpers/scripted-publisher.ts'
+import { startPublisher, type WriteAnswer } from '../../helpers/scripted-publisher.ts'
 import { AS_ALICE } from '../../helpers/seller.ts'
 
 type Result = { listing_id: string; outcome: string; status: number | null; error?: string }
-
-/** A status, with the seconds of a `Retry-After`. */
-type Answer = readonly [status: number, retryAfter?: string | undefined] | 'reset'
-
-const startServer = (
-  t: ExecutionContext,
-  answer: (...request: Parameters<Parameters<typeof startPublisher>[1]>) => Answer | Promise<Answer>,
-) =>
-  startPublisher(t, async (...request) => {
-    const outcome = await answer(...request)
-    if (outcome === 'reset') return outcome
-    const [status, retryAfter] = outcome
-    return [status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }]
-  })
 
 const listingFile = (t: ExecutionContext, count: number, storefrontOf?: (n: number) => string): string =>
   temporaryFile(
@@ -34,7 +20,7 @@ const listingFile = (t: ExecutionContext, count: number, storefrontOf?: (n: numb
 const hurried = (...args: string[]) => runProcess(args, { env: { ...AS_ALICE, ...TIME_LAPSE } })
 
 test.serial('publish: waits for Retry-After, then signs again', async (t) => {
-  const { url, requests } = await startServer(t, (_signed, n) => (n < 5 ? [429, '60'] : [201]))
+  const { url, requests } = await startPublisher(t, (_signed, n) => (n < 5 ? [429, '60'] : [201]))
   const { code, stderr } = await hurried('publish', listingFile(t, 1), '-r', url)
   t.is(code, 0)
   t.is(requests.length, 6)
@@ -49,7 +35,7 @@ for (const retryAfter of [undefined, '0', '-5', 'soon'])
   test.serial(
     `publish: where Retry-After is ${retryAfter ?? 'absent'}, waits a second, doubled each time`,
     async (t) => {
-      const { url, requests } = await startServer(t, (_signed, n) => (n < 4 ? [429, retryAfter] : [201]))
+      const { url, requests } = await startPublisher(t, (_signed, n) => (n < 4 ? [429, retryAfter] : [201]))
       const { code } = await hurried('publish', listingFile(t, 1), '-r', url)
       t.is(code, 0)
       const waits = requests.slice(1).map(({ timestamp }, n) => timestamp - requests[n]!.timestamp)
@@ -64,7 +50,7 @@ for (const retryAfter of [undefined, '0', '-5', 'soon'])
 test.serial(
   'publish: a Registry that only refuses by its rate limit is skipped after ten minutes',
   async (t) => {
-    const { url, requests } = await startServer(t, () => [429, '60'])
+    const { url, requests } = await startPublisher(t, () => [429, '60'])
     const { code, stderr } = await hurried('publish', listingFile(t, 50), '-r', url)
     t.is(code, 4)
     t.regex(stderr, /4\d listings not sent: skipped after 10 min of its rate limit/)
@@ -74,7 +60,7 @@ test.serial(
 
 test.serial('publish: Retry-After may be a date, and --quiet waits without a word', async (t) => {
   const date = new Date(Date.now() + 100_000).toUTCString()
-  const { url, requests } = await startServer(t, (_signed, n) => (n < 1 ? [429, date] : [201]))
+  const { url, requests } = await startPublisher(t, (_signed, n) => (n < 1 ? [429, date] : [201]))
   const { code, stderr } = await hurried('publish', listingFile(t, 1), '-r', url, '--quiet')
   t.deepEqual([code, stderr], [0, ''])
   t.true(requests[1]!.timestamp * 1000 >= Date.parse(date))
@@ -83,7 +69,7 @@ test.serial('publish: Retry-After may be a date, and --quiet waits without a wor
 test.serial('publish: 300 listings pass a limit of 9 a minute in the default deadline', async (t) => {
   let tokens = 9
   let latest = 0
-  const { url, requests } = await startServer(t, ({ timestamp }) => {
+  const { url, requests } = await startPublisher(t, ({ timestamp }) => {
     if (latest > 0) tokens = Math.min(9, tokens + Math.max(0, timestamp - latest) * 0.15)
     latest = Math.max(latest, timestamp)
     if (tokens < 1) return [429, '20']
@@ -99,7 +85,7 @@ test.serial('publish: 300 listings pass a limit of 9 a minute in the default dea
 })
 
 test.serial('publish: a repeated request keeps its signature for four minutes', async (t) => {
-  const { url, requests } = await startServer(t, (_signed, n) =>
+  const { url, requests } = await startPublisher(t, (_signed, n) =>
     n === 0 ? [503, '200'] : n === 1 ? [503, '60'] : [201],
   )
   t.is((await hurried('publish', listingFile(t, 1), '-r', url)).code, 0)
@@ -109,7 +95,7 @@ test.serial('publish: a repeated request keeps its signature for four minutes', 
 })
 
 test.serial('publish: stops when a wait would exceed the deadline', async (t) => {
-  const { url, requests } = await startServer(t, () => [429, '100'])
+  const { url, requests } = await startPublisher(t, () => [429, '100'])
   const { code, stdout } = await hurried('publish', listingFile(t, 50), '-r', url, '--deadline', '250')
   t.is(code, 4)
   const results: Result[] = JSON.parse(stdout)
@@ -126,7 +112,7 @@ test.serial('publish: stops when a wait would exceed the deadline', async (t) =>
 test.serial('publish: a lost answer is reported as lost after the deadline', async (t) => {
   const othersAnswered = Promise.withResolvers<void>()
   let others = 0
-  const { url } = await startServer(t, async ({ listing_id }) => {
+  const { url } = await startPublisher(t, async ({ listing_id }) => {
     if (listing_id !== 'l0') {
       if (++others === 3) setImmediate(() => setImmediate(othersAnswered.resolve))
       return [429, '1000']
@@ -141,7 +127,7 @@ test.serial('publish: a lost answer is reported as lost after the deadline', asy
 })
 
 test.serial('publish: each second is signed for one storefront, and none is in the past', async (t) => {
-  const { url, requests } = await startServer(t, () => [201])
+  const { url, requests } = await startPublisher(t, () => [201])
   const start = Math.floor(Date.now() / 1000)
   const storefrontOf = (n: number): string => `https://${n % 310}.example/`
   const { code } = await hurried('publish', listingFile(t, 400, storefrontOf), '-r', url)
@@ -152,7 +138,7 @@ test.serial('publish: each second is signed for one storefront, and none is in t
 })
 
 test.serial('publish: a file with more storefronts than seconds ends at the deadline', async (t) => {
-  const { url, requests } = await startServer(t, () => [201])
+  const { url, requests } = await startPublisher(t, () => [201])
   const file = listingFile(t, 200, (n) => `https://${n}.example/`)
   const { code, stdout } = await hurried('publish', file, '-r', url, '--deadline', '30')
   t.is(code, 3)
@@ -162,10 +148,10 @@ test.serial('publish: a file with more storefronts than seconds ends at the dead
 })
 
 test.serial('update: a 409 is signed again in the next second, once', async (t) => {
-  const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [409] : [200]))
+  const { url, requests } = await startPublisher(t, (_signed, n) => (n === 0 ? [409] : [200]))
   t.is((await hurried('update', 'x', '--status', 'closed', '-r', url)).code, 0)
   t.true(requests[1]!.timestamp > requests[0]!.timestamp)
-  const used = await startServer(t, () => [409])
+  const used = await startPublisher(t, () => [409])
   t.is((await hurried('update', 'x', '--status', 'closed', '-r', used.url)).code, 65)
   t.is(used.requests.length, 2)
 })
@@ -177,8 +163,8 @@ test.serial('delete: a 404 is a success only behind an attempt that may have bee
     [[500, '1'], 1],
     [[503, '1'], 0],
     ['reset', 0],
-  ] as const satisfies readonly (readonly [Answer, number])[]) {
-    const { url } = await startServer(t, (_signed, n) => (n === 0 ? first : [404]))
+  ] as const satisfies readonly (readonly [WriteAnswer, number])[]) {
+    const { url } = await startPublisher(t, (_signed, n) => (n === 0 ? first : [404]))
     const run = await hurried('delete', 'x', '-r', url)
     const [result] = JSON.parse(run.stdout) as Result[]
     t.deepEqual([run.code, result?.outcome], [code, code === 0 ? 'accepted' : 'refused'], `${first}`)
@@ -186,7 +172,7 @@ test.serial('delete: a 404 is a success only behind an attempt that may have bee
 })
 
 test.serial('update: a write that a store answered too late (503) may have been applied', async (t) => {
-  const away = await startServer(t, () => [503, '1'])
+  const away = await startPublisher(t, () => [503, '1'])
   const { code, stdout } = await hurried('update', 'x', '--status', 'closed', '-r', away.url)
   t.is(code, 4)
   t.like((JSON.parse(stdout) as Result[])[0], { outcome: 'unknown', status: 503 })

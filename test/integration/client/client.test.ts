@@ -218,7 +218,6 @@ test('client: at a Registry of the signed line it signs reads and writes, and ta
   const client = createClient({ url, signer, pin: pinOf(identifier) })
   t.deepEqual(await idsOf(client.listings({ status: '' })), ['hex', 'key', 'wallet'])
   t.is((await t.throwsAsync(client.listing('absent'), { instanceOf: ProblemError })).status, 404)
-  t.is((await t.throwsAsync(client.facets(), { instanceOf: ProblemError })).status, 404)
   const other = createClient({ url, signer, pin: pinOf(foreign) })
   const refused = await t.throwsAsync(other.listing('key'), { instanceOf: ProblemError })
   t.regex(

@@ -1,18 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import test from 'ava'
-import { Redis } from 'ioredis'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
 import { gatewayToml, startFake } from '../../helpers/gateway.ts'
-import { startRedis } from '../../helpers/redis.ts'
+import { ownRedis, redisClient } from '../../helpers/redis.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
 
 type Answer = { complete: boolean; items: unknown[]; sources: { state: string }[] }
 
 test('reload: with Redis, Readings and snapshots remain, no connection leaks', async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   const live = await startFake(t, { items: listingTexts('live', 5) })
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = (n: number) =>
@@ -24,8 +22,7 @@ test('reload: with Redis, Readings and snapshots remain, no connection leaks', a
       `[gateway]\nbudget_ms = ${3000 + n}\n`,
     )
   const { get, reload } = await startRegistry(t, { toml: behind(0), environment: { STORE_URL: redis.url } })
-  const client = new Redis(redis.url)
-  t.teardown(() => client.disconnect())
+  const client = redisClient(t, redis.url)
   const connections = async () => ((await client.client('LIST')) as string).trim().split('\n').length
   await get('/listings')
   const before = await connections()
@@ -43,8 +40,7 @@ test('reload: with Redis, Readings and snapshots remain, no connection leaks', a
 })
 
 test('reload: without Redis, only a reload that needs it is refused', async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const file = (n: number) => gatewayToml([{ name: 'one', url: fake.url }], `[gateway]\nbudget_ms = ${n}\n`)
   const spec = temporaryFile(t, 'filter-spec.yaml', '')

@@ -5,12 +5,10 @@ import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../helpers/follower.ts'
 import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
-import { type RunningService, send } from '../../helpers/registry.ts'
+import { ADMIN, type RunningService, send } from '../../helpers/registry.ts'
 import { runCli } from '../../helpers/run-cli.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
 import { CAROL, openMarket, shown } from './shops.ts'
-
-const ADMIN = { Authorization: 'Bearer admin' }
 
 /** The shops, and what Alice and Bob sell in the own Registry. */
 async function openShops(t: ExecutionContext): Promise<RunningService> {

@@ -5,11 +5,10 @@ import { listingTexts } from '../../helpers/fake-registry.ts'
 import { type GatewayOptions, startFake, startGateway } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { FIXED_TIME, type Market, openMarket } from '../../helpers/market.ts'
-import { type RunningService, send } from '../../helpers/registry.ts'
+import { ADMIN, type RunningService, send } from '../../helpers/registry.ts'
 import { startScriptedEntrepot } from '../../helpers/scripted-entrepot.ts'
 
 const OFFER = { offer_resource: { gpu_model: 'H200', gpu_count: 8 }, storefront_url: 'https://alice.example' }
-const ADMIN = { Authorization: 'Bearer admin' }
 
 type SourceJson = {
   followed?: { behind_seconds: number }

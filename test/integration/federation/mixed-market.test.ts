@@ -3,15 +3,17 @@ import { listingText } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { ALICE, BOB, publish } from '../../helpers/seller.ts'
 import { idsOf } from '../../helpers/sequence.ts'
+import { ed25519Key, type Key, walletKey } from '../../helpers/signed-line.ts'
 import { authorityEnvironment, readSigned } from '../../helpers/signed-reader.ts'
 import { identityToml, signedSettings, startSignedRegistry } from '../../helpers/signed-registry.ts'
 
-const [WALLET, OTHER] = [ALICE, BOB].map(({ address }) => address.toLowerCase()) as [string, string]
-const KEY = 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg'
+const OTHER = BOB.address.toLowerCase()
+const KEY = ed25519Key(Buffer.alloc(32, 5))
+const SELLER = walletKey(ALICE)
 const STOREFRONT = 'http://storefront.example/'
 
 /** A listing that costs so many cents an hour. */
-const settled = (listing_id: string, seller: string, cents: string) => ({
+const settled = (listing_id: string, seller: Key, cents: string) => ({
   listing_id,
   seller,
   offer_resource: { gpu_model: 'H200', gpu_count: 1, region: 'Reykjavik, IS' },
@@ -37,7 +39,7 @@ async function start(t: ExecutionContext) {
     await startFake(t, { items: [row('plain-2', 7)], publishers }),
   ]
   const signed = [
-    await startSignedRegistry(t, [settled('signed-1', WALLET, '250'), settled('both', KEY, '300')]),
+    await startSignedRegistry(t, [settled('signed-1', SELLER, '250'), settled('both', KEY, '300')]),
     await startSignedRegistry(t, [settled('signed-2', KEY, '200'), settled('both', KEY, '300')]),
   ]
   const upstreams = [0, 1].flatMap((n) => [

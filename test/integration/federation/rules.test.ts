@@ -5,12 +5,11 @@ import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { Follower } from '../../helpers/follower.ts'
 import { patientToml, startFake, startPatientGateway } from '../../helpers/gateway.ts'
-import { type RunningService, startRegistry } from '../../helpers/registry.ts'
+import { ADMIN, type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB, publish } from '../../helpers/seller.ts'
 import { ed25519Key } from '../../helpers/signed-line.ts'
 import { CAROL, type Item, itemsOf, offer, openMarket, SHOPS, shown } from './shops.ts'
 
-const ADMIN = { Authorization: 'Bearer admin' }
 const SPEC = JSON.parse(renderFilterSpec(readFilterSpec('config/filter-spec.yaml')))
 
 const sell = (service: RunningService, fields: object, seller = ALICE) =>

@@ -9,22 +9,23 @@ import { send, startRegistry } from '../../helpers/registry.ts'
 import { runCli, temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
 import { ALICE } from '../../helpers/seller.ts'
 import { type Answer, idsOf } from '../../helpers/sequence.ts'
-import { ed25519Key } from '../../helpers/signed-line.ts'
-import type { SignedListing } from '../../helpers/signed-market.ts'
+import { ed25519Key, walletKey } from '../../helpers/signed-line.ts'
 import { authorityEnvironment } from '../../helpers/signed-reader.ts'
 import {
   type Fault,
   identityToml,
   pinToml,
+  type SignedListing,
   signedSettings,
   startSignedRegistry,
 } from '../../helpers/signed-registry.ts'
 
 const WALLET = ALICE.address.toLowerCase()
-const KEY = 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg'
+const SELLER = ed25519Key(Buffer.alloc(32, 5))
+const KEY = SELLER.party.identifier
 const LISTINGS: readonly SignedListing[] = [
-  { listing_id: 'of-wallet', seller: WALLET, created_at: '2026-11-21T00:00:00' },
-  { listing_id: 'of key', seller: KEY },
+  { listing_id: 'of-wallet', seller: walletKey(ALICE) },
+  { listing_id: 'of key', seller: SELLER },
 ]
 
 const UNCACHED = '[cache]\nfresh_seconds = 0\n'

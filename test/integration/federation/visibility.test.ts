@@ -3,7 +3,7 @@ import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { type FakeRegistry, listingText } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
-import { type Reply, type RunningService, send } from '../../helpers/registry.ts'
+import { ADMIN, type Reply, type RunningService, send } from '../../helpers/registry.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
 
@@ -135,8 +135,6 @@ const settled = ({ status, headers, text }: Reply): string =>
     .replaceAll(/((?:elapsed_ms|age_seconds)":|max-age=|ttl=-?|oldest reading is )\d+/g, '$1')
     .replaceAll(/"(next_cursor|position|etag)":"[^"]+"/g, '"$1":"…"')
     .replaceAll(/2\d{3}-\d\d-\d\dT[\d:.]+/g, 'TIME')
-
-const ADMIN = { Authorization: 'Bearer admin' }
 
 /** A gateway over these Registries that has read them, and has a listing of its own. */
 async function start(t: ExecutionContext, market: readonly Registry[]): Promise<RunningService> {

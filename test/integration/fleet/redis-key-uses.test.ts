@@ -3,7 +3,7 @@ import test from 'ava'
 import { redisKeyUses } from '../../../src/fleet/redis-key-uses.ts'
 import { redisLink } from '../../../src/fleet/redis-link.ts'
 import { trustOurAuthority } from '../../helpers/certificates.ts'
-import { startRedis, startRedisTls } from '../../helpers/redis.ts'
+import { ownRedis, startRedis, startRedisTls } from '../../helpers/redis.ts'
 import { keyUseContract } from '../store/contract/key-uses.ts'
 
 trustOurAuthority()
@@ -29,8 +29,7 @@ for (const [name, url] of Object.entries(urls))
   })
 
 test('redis link: a stalled Redis rejects within seconds, the next request reconnects', async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   const link = redisLink(redis.url, '{entrepot-test}:')
   t.teardown(link.close)
   const uses = redisKeyUses(link)

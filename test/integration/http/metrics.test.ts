@@ -2,10 +2,9 @@ import test from 'ava'
 import { version } from '../../../src/config/shipped-files.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
-import { send, startRegistry } from '../../helpers/registry.ts'
+import { ADMIN, send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 
-const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
 
 test('metrics: need a key unless they are public', async (t) => {

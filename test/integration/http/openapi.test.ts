@@ -6,11 +6,9 @@ import type { OpenApiDocument } from '../../../src/http/docs/openapi.ts'
 import { DERIVED_NAMES } from '../../../src/vocabulary/names.ts'
 import { announcedBy, fitsBodyOf } from '../../helpers/announced.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
-import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
+import { ADMIN, type RunningService, send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, publishBody, sign, unixNow } from '../../helpers/seller.ts'
-
-const ADMIN = { Authorization: 'Bearer admin' }
 
 const documentOf = async ({ get }: RunningService): Promise<OpenApiDocument> =>
   JSON.parse((await get('/openapi.json')).text)

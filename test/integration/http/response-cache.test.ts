@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import type { Publisher } from '../../../src/domain/publisher.ts'
 import { SEES_ALL } from '../../../src/domain/reader.ts'
 import { EntrepotError } from '../../../src/errors.ts'
@@ -7,12 +7,11 @@ import type { HandlerResponse, Route } from '../../../src/http/route.ts'
 import { openSigner } from '../../../src/signing/proof.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, patientToml, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
-import { inject } from '../../helpers/inject.ts'
+import { gatewayToml, patientToml, startFake, startGateway } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { oneRouteApp } from '../../helpers/one-route-app.ts'
-import { startRegistry } from '../../helpers/registry.ts'
+import { ADMIN, send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, mintKey, publish, unixNow, update } from '../../helpers/seller.ts'
 import { ed25519Key } from '../../helpers/signed-line.ts'
@@ -20,7 +19,10 @@ import { AUTHORITY_SEED, readSigned } from '../../helpers/signed-reader.ts'
 
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
 const STOREFRONT = 'http://storefront.example/'
-const ADMIN = { Authorization: 'Bearer admin' }
+
+/** The URL of one route with this handler. */
+const serve = async (t: ExecutionContext, options: Omit<Parameters<typeof oneRouteApp>[0], 'path'>) =>
+  `${await listen(t, oneRouteApp({ path: '/listings', ...options }).callback())}/listings`
 
 test('response cache: same request, same bytes, until something changes', async (t) => {
   const { url, get } = await startRegistry(t)
@@ -93,7 +95,7 @@ test('response cache: a signed answer ends with the publishers in it, and the pl
     isPlainOpen: true,
     limitUnverified: () => null,
   }
-  const url = await listen(t, oneRouteApp({ path: '/listings', handle, signedLine }).callback())
+  const url = new URL(await serve(t, { handle, signedLine })).origin
   /** How often the handler is called for two requests, and what they are answered. */
   const askTwice = async () => {
     const before = market.handled
@@ -120,8 +122,8 @@ test('response cache: readers who see different things share no answer', async (
     isCurrent: () => true,
   })
   const readerOf = () => ({ ...SEES_ALL, digest })
-  const listener = oneRouteApp({ path: '/listings', handle, readerOf }).callback()
-  for (digest of ['one', 'two', 'one', 'two']) t.is((await inject(listener, '/listings')).body, digest)
+  const url = await serve(t, { handle, readerOf })
+  for (digest of ['one', 'two', 'one', 'two']) t.is((await send(url)).text, digest)
 })
 
 test('response cache: every request passes the gate first', async (t) => {
@@ -141,10 +143,10 @@ test('response cache: without room, requests that come once displace nothing', a
     handled++
     return { body, isCurrent: () => true }
   }
-  const listener = oneRouteApp({ path: '/listings', handle }).callback()
+  const url = await serve(t, { handle })
   const handledFor = async (name: string) => {
     const before = handled
-    await inject(listener, `/listings?name=${name}`)
+    await send(`${url}?name=${name}`, { headers: { 'Accept-Encoding': 'identity' } })
     return handled - before
   }
   t.is(await handledFor('first'), 1)
@@ -175,7 +177,8 @@ function holdAnswers() {
 
 test('response cache: concurrent requests for an outdated answer share one refresh', async (t) => {
   const { listener, asked, isAsked, change } = holdAnswers()
-  const ask = async () => (await inject(listener, '/listings')).body
+  const url = await listen(t, listener)
+  const ask = async () => (await send(`${url}/listings`)).text
   const first = ask()
   await isAsked(1)
   asked[0]!.release()
@@ -217,9 +220,8 @@ test('response cache: if the refreshing client leaves, a waiting request refresh
 test('response cache: a header that could select another answer is never answered from them', async (t) => {
   let calls = 0
   const handle = () => ({ body: Buffer.from(String(++calls)), isCurrent: () => true })
-  const listener = oneRouteApp({ path: '/listings', handle }).callback()
-  const ask = async (headers: Record<string, string> = {}) =>
-    (await inject(listener, '/listings', headers)).body
+  const url = await serve(t, { handle })
+  const ask = async (headers: Record<string, string> = {}) => (await send(url, { headers })).text
   t.is(await ask(), '1')
   for (const accept of ['*/*', 'application/json', 'application/*;q=0.5, */*;q=0.1'])
     t.is(await ask({ Accept: accept }), '1', accept)
@@ -254,9 +256,9 @@ test('response cache: a request over its limit is counted once', async (t) => {
     return { RateLimit: '"all";r=1;t=1' }
   }
   const handle = () => ({ body: Buffer.from('{}'), isCurrent: () => true })
-  const listener = oneRouteApp({ path: '/listings', handle, rateLimit }).callback()
+  const url = await serve(t, { handle, rateLimit })
   const statuses = []
-  for (let n = 0; n < 3; n++) statuses.push((await inject(listener, '/listings')).status)
+  for (let n = 0; n < 3; n++) statuses.push((await send(url)).status)
   t.deepEqual(statuses, [200, 200, 429])
   t.is(counted, 3)
 })
@@ -276,7 +278,6 @@ test('response cache: a client that leaves during a refresh keeps no configurati
     clock,
     environment: { METRICS_PUBLIC: 'true', REGISTRY_FILTER_SPEC_PATH: spec },
   })
-  await whenReady({ get })
   for (let n = 0; n < 3; n++) await get('/listings')
   const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
   live.script = [{ kind: 'hold', until: isReleased }, { kind: 'serve' }]

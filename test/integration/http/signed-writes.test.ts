@@ -19,16 +19,15 @@ import {
 } from '../../helpers/seller.ts'
 import { ed25519Key, rotationBody, walletKey } from '../../helpers/signed-line.ts'
 import {
-  AUTHORITY_SEED,
+  AUTHORITY,
   authorityEnvironment,
   type Changes,
   readSigned,
   sendSigned,
 } from '../../helpers/signed-reader.ts'
-import { identityToml } from '../../helpers/signed-registry.ts'
+import { identityToml, signedSettings } from '../../helpers/signed-registry.ts'
 
 const SELLER = walletKey(ALICE)
-const AUTHORITY = ed25519Key(AUTHORITY_SEED).party
 const NEXT = ed25519Key(Buffer.alloc(32, 31))
 const LISTING = {
   listing_id: 'a b',
@@ -150,7 +149,7 @@ const NEW_KEY = (n: number) => ed25519Key(Buffer.alloc(32, 100 + n))
 for (const [what, gate, changes] of [
   ['keys of their own', 'false', (n) => ({ key: NEW_KEY(n) })],
   ['keys of their own, and no API key', 'true', (n) => ({ key: NEW_KEY(n) })],
-  ['false proofs', 'false', (n) => ({ key: NEW_KEY(n), headers: { 'x-market-proof': 'AAAA' } })],
+  ['false proofs', 'false', (n) => ({ key: NEW_KEY(n), headers: { 'x-market-signature': 'A'.repeat(86) } })],
 ] as const satisfies readonly (readonly [string, string, (n: number) => Changes])[])
   test(`signed writes: those of one address have its limit together, with ${what}`, async (t) => {
     const { url, publish } = await start(t, {
@@ -330,10 +329,9 @@ for (const overlap_seconds of [300, 0])
   test(`signed reads: at gateways a rotation with an overlap of ${overlap_seconds} s changes no number of a publisher, and both keys find and block its listings`, async (t) => {
     const upstream = await start(t)
     await upstream.publish()
-    const { scheme, identifier } = AUTHORITY
-    const settings = `protocol = "signed"\nauthority = "registry-a"\nidentities = [{ scheme = "${scheme}", identifier = "${identifier}" }]`
+    const settings = signedSettings(AUTHORITY.party.identifier)
     const environment = { ...authorityEnvironment(t), REGISTRY_ADMIN_API_KEY: 'admin' }
-    const up = { name: 'up', url: upstream.url, settings: `${settings}\nrefresh_seconds = 3600` }
+    const up = { name: 'up', url: upstream.url, settings: `${settings}refresh_seconds = 3600` }
     const startOne = () => startPatientGateway(t, [up], { environment, more: identityToml(t) })
     const one = await startOne()
     const { url } = one

@@ -2,7 +2,7 @@ import test from 'ava'
 import { createLimiter } from '../../../src/limits/limiter.ts'
 import { openRedisCounters, type RedisCounters } from '../../../src/store/redis/open.ts'
 import { eventually } from '../../helpers/eventually.ts'
-import { startRedis, startRedisCluster } from '../../helpers/redis.ts'
+import { ownRedis, startRedis, startRedisCluster } from '../../helpers/redis.ts'
 
 const LIMITS = {
   anonymousPerMinute: 0,
@@ -14,7 +14,7 @@ const LIMITS = {
 
 for (const [name, start] of [
   ['Redis', () => startRedis()],
-  ['Cluster', startRedisCluster],
+  ['Cluster', () => startRedisCluster()],
 ] as const)
   test(`two replicas on one ${name} count together, and alone without waiting while it is away`, async (t) => {
     const redis = await start()
@@ -43,8 +43,7 @@ for (const [name, start] of [
   })
 
 test('Redis limiter: while Redis hangs the replica counts alone', async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   const counters = await openRedisCounters(redis.url)
   t.teardown(() => counters.close())
   const limiter = createLimiter(LIMITS, counters)

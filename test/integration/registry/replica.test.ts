@@ -10,10 +10,15 @@ import { NAME, OneSource } from '../../helpers/one-source.ts'
 import { published, publishOf, removeOf } from '../../helpers/store/subject.ts'
 import { VOCABULARY } from '../../helpers/vocabulary.ts'
 
-/** A store whose changelog can be made to fail, or to be lost, some times in a row. */
-function openFaulty(t: ExecutionContext) {
+function openStore(t: ExecutionContext): Store {
   const store = openSqliteStore(':memory:')
   t.teardown(() => store.close())
+  return store
+}
+
+/** A store whose changelog can be made to fail, or to be lost, some times in a row. */
+function openFaulty(t: ExecutionContext) {
+  const store = openStore(t)
   const { changesAfter } = store
   const faults = { failures: 0, losses: 0, reads: 0 }
   store.changesAfter = async (position, limit) => {
@@ -94,8 +99,7 @@ test('replica: reads of an unreachable store back off', async (t) => {
 })
 
 test('replica: a change without a notification is read within 10 s', async (t) => {
-  const store = openSqliteStore(':memory:')
-  t.teardown(() => store.close())
+  const store = openStore(t)
   const { replica, clock } = await follow(t, deaf(store))
   for (const id of ['L', 'M']) {
     await published(store, publishOf(id))
@@ -198,8 +202,7 @@ test('replica: a failed reload keeps the projection and is retried', async (t) =
 })
 
 test('replica: a linked catchUp waits for both replicas', async (t) => {
-  const store = openSqliteStore(':memory:')
-  t.teardown(() => store.close())
+  const store = openStore(t)
   const { replica } = await follow(t, store)
   // Without notifications, it knows what it reads itself.
   const { replica: other } = await follow(t, deaf(store))
@@ -213,8 +216,7 @@ test('replica: a linked catchUp waits for both replicas', async (t) => {
 })
 
 test('replica: a listing that is replaced during a load is held once', async (t) => {
-  const store = openSqliteStore(':memory:')
-  t.teardown(() => store.close())
+  const store = openStore(t)
   const ids = Array.from({ length: 2300 }, (_, n) => `L${n}`)
   await Promise.all(ids.map((id) => published(store, publishOf(id))))
   let pages = 0

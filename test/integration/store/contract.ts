@@ -2,7 +2,7 @@ import type { OpenStore } from '../../helpers/store/subject.ts'
 import { auditContract } from './contract/audit.ts'
 import { changelogContract } from './contract/changelog.ts'
 import { equivalenceContract } from './contract/equivalence.ts'
-import { feedContract, sharedFeedContract } from './contract/feed.ts'
+import { feedContract } from './contract/feed.ts'
 import { rulesContract } from './contract/rules.ts'
 import { sharingContract } from './contract/sharing.ts'
 
@@ -12,12 +12,6 @@ export function storeContract(name: string, open: OpenStore, numRuns: number): v
   auditContract(name, open)
   changelogContract(name, open)
   feedContract(name, open)
-  equivalenceContract(name, open, numRuns)
-}
-
-/** The same, and what holds for a store whose data outlives it and can be opened more than once. */
-export function sharedStoreContract(name: string, open: OpenStore, numRuns: number): void {
-  storeContract(name, open, numRuns)
   sharingContract(name, open)
-  sharedFeedContract(name, open)
+  equivalenceContract(name, open, numRuns)
 }

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { agentAt } from '../../helpers/agent.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
 
@@ -37,7 +37,6 @@ const start = async (t: ExecutionContext, offers = OFFERS) => {
   )
   const fake = await startFake(t, { items })
   const service = await startPatientGateway(t, [{ name: 'up', url: fake.url }])
-  await whenReady(service)
   return async (query: string) => (await service.get(`/listings?${query}`)).json() as Answer
 }
 

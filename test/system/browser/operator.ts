@@ -5,7 +5,7 @@ import { axeFindings, LOOKS, openWatched, shoot, type WatchedPage } from '../../
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { Follower } from '../../helpers/follower.ts'
-import { startFake, startGateway, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway } from '../../helpers/gateway.ts'
 import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 import { test } from './in-chromium.ts'
@@ -432,7 +432,6 @@ test.serial(
     const gateway = await startPatientGateway(t, [{ name: 'eu', url: fake.url }], {
       environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY },
     })
-    await whenReady(gateway)
     const { url, get } = gateway
     for (const id of ['fraud', 'fraud-2'])
       t.is((await publish(url, ALICE, { listing_id: id, offer_resource: { gpu_model: 'H200' } })).status, 201)

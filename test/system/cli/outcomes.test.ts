@@ -148,7 +148,7 @@ test.serial('outcomes: a 503 is one sentence of the Registry, and what to do', a
 })
 
 test.serial('outcomes: a wait for the rate limit is one line, and its interrupt says so', async (t) => {
-  const { url, requests } = await startPublisher(t, () => [429, { 'retry-after': '60' }])
+  const { url, requests } = await startPublisher(t, () => [429, '60'])
   const child = spawnPublish(listings(t, 12), url)
   const stdout = text(child.stdout)
   let stderr = ''

@@ -1,16 +1,14 @@
 import test from 'ava'
-import { Redis } from 'ioredis'
 import type { ApiKeyJson } from '../../../src/wire/api-key.ts'
 import type { FleetJson } from '../../../src/wire/fleet.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { gatewayToml } from '../../helpers/gateway.ts'
-import { ownRedis } from '../../helpers/redis.ts'
-import { closable, send, startRegistry } from '../../helpers/registry.ts'
+import { ownRedis, redisClient } from '../../helpers/redis.ts'
+import { ADMIN, closable, send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
 import { startProcess } from '../../helpers/service-process.ts'
 
-const ADMIN = { Authorization: 'Bearer admin' }
 const READER = { Authorization: 'Bearer reader' }
 
 test('fleet: replicas on one Redis are shown as one, and alone without Redis', async (t) => {
@@ -65,8 +63,7 @@ test('fleet: replicas on one Redis are shown as one, and alone without Redis', a
   )
   t.is(again.scope, 'all')
 
-  const client = new Redis(redis.url)
-  t.teardown(() => client.disconnect())
+  const client = redisClient(t, redis.url)
   const keys = await client.keys('*replica:*')
   t.is(keys.length, 2)
   for (const key of keys) {

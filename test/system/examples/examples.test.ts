@@ -3,7 +3,7 @@ import test from 'ava'
 import { generatePrivateKey } from 'viem/accounts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
-import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { idsByPrice, listingsOf, OUTLIER_CASES } from '../../helpers/outlier-cases.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { type Run, runNode, runShell, TIME_LAPSE } from '../../helpers/run-cli.ts'
@@ -152,8 +152,7 @@ test('gateway: examples/gateway.toml hides the private Registry without a key', 
     (_line, url: string) => `url = "${urls[url]}"\nallow_private_addresses = true`,
   )
   const environment = { CURATED_KEY: KEY, REGISTRY_BOOTSTRAP_API_KEY: KEY }
-  const { url, get } = await startRegistry(t, { toml, environment })
-  await whenReady({ get })
+  const { url } = await startRegistry(t, { toml, environment })
   const shown = async (env: Record<string, string>): Promise<(string | undefined)[]> => {
     const run = await runExample('read-all.mjs', [url], env)
     t.is(run.code, 0, run.stderr)

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
-import { Redis } from 'ioredis'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
-import { ownRedis } from '../../helpers/redis.ts'
+import { ownRedis, redisClient } from '../../helpers/redis.ts'
 import { send } from '../../helpers/registry.ts'
 import { CLI, type Run, runCli, runShell, temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
 import { ALICE, mintKey, postJson, publishBody, unixNow, update } from '../../helpers/seller.ts'
@@ -238,8 +237,7 @@ test('backup, restore: what cannot be done is refused, and changes nothing', asy
   t.regex(fullDisk.stderr, /b\.db cannot be written: /)
   t.deepEqual(files(), before)
 
-  const client = new Redis(redis.url)
-  t.teardown(() => client.disconnect())
+  const client = redisClient(t, redis.url)
   t.is(await client.dbsize(), 0)
   t.is((await on(redis.url, 'restore', 'saved.db')).code, 0)
   const again = await on(redis.url, 'restore', 'saved.db')

@@ -6,8 +6,7 @@ import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { freePort } from '../../helpers/free-port.ts'
 import { limitFileSize } from '../../helpers/process-limits.ts'
-import { ownRedis } from '../../helpers/redis.ts'
-import { openRedisClient } from '../../helpers/redis-client.ts'
+import { ownRedis, redisClient } from '../../helpers/redis.ts'
 import { type Reply, send } from '../../helpers/registry.ts'
 import { temporaryFolder } from '../../helpers/run-cli.ts'
 
@@ -100,7 +99,7 @@ test('log: after a full disk it continues with the number of missing lines', asy
 
 test('log: what a library prints is a line of JSON as well, such as of a Redis user without INFO', async (t) => {
   const redis = await ownRedis(t)
-  const admin = await openRedisClient(t, redis.url)
+  const admin = redisClient(t, redis.url)
   const rights = /`(~\{entrepot\}\S+ [^`]+)`/.exec(readFileSync('docs/operations.md', 'utf8'))![1]!
   await admin.call('ACL', 'SETUSER', 'limited', 'on', '>pw', ...rights.split(' '), '-info')
   const child = spawn(process.execPath, ['src/bin.ts', 'serve'], {

@@ -2,7 +2,6 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
-import { Redis } from 'ioredis'
 import { createLogger } from '../../../src/log.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { damageHeader } from '../../helpers/damaged-database.ts'
@@ -10,15 +9,14 @@ import { eventually } from '../../helpers/eventually.ts'
 import { gatewayToml } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { limitFileSize } from '../../helpers/process-limits.ts'
-import { ownRedis } from '../../helpers/redis.ts'
-import { type Reply, type RunningService, send, startRegistry } from '../../helpers/registry.ts'
+import { ownRedis, redisClient } from '../../helpers/redis.ts'
+import { ADMIN, type Reply, type RunningService, send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFolder } from '../../helpers/run-cli.ts'
 import { ALICE, mintKey, publish, unixNow } from '../../helpers/seller.ts'
 import { startProcess } from '../../helpers/service-process.ts'
 import { keyNamed } from '../../helpers/store/subject.ts'
 import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
 
-const ADMIN = { Authorization: 'Bearer admin' }
 const INFO = 30
 const MINUTE = 60_000
 /** Of `[keys]`: the default of `trust_seconds`. */
@@ -237,8 +235,7 @@ for (const [what, reason, spoil] of [
 
 test('store outage: a read-only Redis refuses writes and serves reads until it is writable', async (t) => {
   const { url: storeUrl } = await ownRedis(t)
-  const operator = new Redis(storeUrl)
-  t.teardown(() => operator.disconnect())
+  const operator = redisClient(t, storeUrl)
   const spoil = async () => {
     await operator.replicaof('127.0.0.1', 1)
     return () => operator.replicaof('NO', 'ONE')
@@ -248,8 +245,7 @@ test('store outage: a read-only Redis refuses writes and serves reads until it i
 
 test('store outage: a Redis that was emptied is in the log, with the listings before and now', async (t) => {
   const redis = await ownRedis(t)
-  const operator = new Redis(redis.url)
-  t.teardown(() => operator.disconnect())
+  const operator = redisClient(t, redis.url)
   const { url, get, lines } = await start(t, { storeUrl: redis.url })
   for (const listing_id of ['one', 'two']) t.is((await publish(url, ALICE, { listing_id })).status, 201)
   await operator.flushall()

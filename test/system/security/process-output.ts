@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { ExecutionContext } from 'ava'
+import pLimit from 'p-limit'
 import { eventually } from '../../helpers/eventually.ts'
 import { BIN } from '../../helpers/run-cli.ts'
 
@@ -54,10 +55,5 @@ export async function startCaptured(
 }
 
 /** Two at once, since processes start slowly. */
-export async function inPairs<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
-  const left = [...all]
-  const worker = async (): Promise<void> => {
-    for (let one = left.shift(); one !== undefined; one = left.shift()) await work(one)
-  }
-  await Promise.all([worker(), worker()])
-}
+export const inPairs = <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<unknown> =>
+  pLimit(2).map(all, work)

@@ -31,12 +31,16 @@ test('own holding: copies of any status are held by id, and changes are reported
     copies.map(({ listingId }) => listingId),
     ['l1'],
   )
+  const identity = { publisherId: 1, scheme: 'eip191', identifier: `0x${'1'.repeat(40)}` }
+  const move = (storefrontUrl: string) => {
+    const publisher = { ...identity, storefrontUrl, createdAt: 0, updatedAt: 0, rotations: [] }
+    projection.apply({ kind: 'publisher', publisher })
+  }
+  move('https://before.example')
   const changes: [id: string, storefronts: unknown][][] = []
   const seen = (id: string) => index.copiesOf(id).map(({ storefrontUrl }) => storefrontUrl)
   const end = index.onTouched((ids) => void changes.push(ids.toSorted().map((id) => [id, seen(id)])))
-  const identity = { publisherId: 1, scheme: 'eip191', identifier: `0x${'1'.repeat(40)}` }
-  const publisher = { ...identity, storefrontUrl: 'https://a.example', createdAt: 0, updatedAt: 0 }
-  projection.apply({ kind: 'publisher', publisher: { ...publisher, rotations: [] } })
+  move('https://a.example')
   projection.apply({ kind: 'listing_removed', listingId: 'l0' })
   end()
   projection.apply({ kind: 'listing_removed', listingId: 'l1' })

@@ -3,13 +3,11 @@ import { block, unblock } from '../../../helpers/blocks.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { startGateway } from '../../../helpers/gateway.ts'
 import { ownRedis, testRedis } from '../../../helpers/redis.ts'
-import { type RunningService, startRegistry } from '../../../helpers/registry.ts'
+import { ADMIN, type RunningService, startRegistry } from '../../../helpers/registry.ts'
 import { remainsToTheByte } from '../../../helpers/restart.ts'
 import { startScriptedEntrepot } from '../../../helpers/scripted-entrepot.ts'
 import { ALICE, postJson, publish } from '../../../helpers/seller.ts'
 import { startTcpProxy } from '../../../helpers/tcp-proxy.ts'
-
-const ADMIN = { Authorization: 'Bearer admin' }
 
 test('block: it holds on every replica of a Redis, and is refused while Redis is away', async (t) => {
   const redis = await ownRedis(t)

@@ -3,10 +3,9 @@ import { StoreUnavailable } from '../../../../src/store/rows.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
 import type { AuditEntryJson } from '../../../../src/wire/audit.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
-import { type RunningService, send, startRegistry } from '../../../helpers/registry.ts'
+import { ADMIN, type RunningService, send, startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, mintKey, postJson, publish, remove, unixNow, update } from '../../../helpers/seller.ts'
 
-const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
 const WALLET = ALICE.address.toLowerCase()
 

@@ -8,10 +8,9 @@ import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
 import { freePort } from '../../../helpers/free-port.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
-import { startRegistry } from '../../../helpers/registry.ts'
+import { ADMIN, startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, mintKey, postJson, publish } from '../../../helpers/seller.ts'
 
-const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
 
 type Sources = { sources: Record<string, unknown>[] }

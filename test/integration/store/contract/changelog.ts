@@ -11,7 +11,6 @@ import {
   removeOf,
   replayed,
   updateOf,
-  visitorOf,
 } from '../../../helpers/store/subject.ts'
 
 /** Listings of more than two reads: one may be ahead of the visit. */
@@ -47,49 +46,6 @@ export function changelogContract(name: string, open: OpenStore): void {
     t.is(new Set(visited).size, visited.length)
     t.deepEqual([...new Set([...visited, ...changed])].sort(), ids.toSorted())
     for (const change of (await replayed(store, position)).changes) picture.apply(change)
-    t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
-  })
-
-  test(`${name}: an empty store loads nothing and gives a position to follow from`, async (t) => {
-    const { store } = await open(t)
-    const { changes, position } = await loaded(store)
-    t.deepEqual(changes, [])
-    t.deepEqual(await store.changesAfter(position, 10), { changes: [], position, hasMore: false })
-    await published(store, publishOf('L'))
-    t.deepEqual(
-      (await replayed(store, position)).changes.map(({ kind }) => kind),
-      ['publisher', 'listing'],
-    )
-  })
-
-  test(`${name}: changes carry the current state, and say whether there are more`, async (t) => {
-    const { store } = await open(t)
-    const { position } = await loaded(store)
-    for (const id of ['L', 'M', 'N']) await published(store, publishOf(id))
-    await store.update(updateOf('L', { status: 'closed' }))
-    await store.remove(removeOf('M'))
-    const { changes } = await replayed(store, position)
-    for (const change of changes) {
-      if (change.kind === 'listing') t.not(change.record.listingId, 'M')
-      if (change.kind === 'listing' && change.record.listingId === 'L') t.is(change.record.status, 'closed')
-    }
-    const one = await store.changesAfter(position, 1)
-    t.true(one !== 'lost' && one.hasMore && one.changes.length < changes.length)
-  })
-
-  test(`${name}: a load and the changes after it miss no concurrent write`, async (t) => {
-    const { store } = await open(t)
-    for (let n = 0; n < 50; n++) await published(store, publishOf(`old-${n}`))
-    const picture = new Picture()
-    const writing = Promise.all(
-      Array.from({ length: 50 }, (_, n) => [
-        published(store, publishOf(`new-${n}`, { identity: { scheme: 'eip191', identifier: `0x${n}` } })),
-        store.remove(removeOf(`old-${n}`)),
-      ]).flat(),
-    )
-    const position = await store.load(visitorOf((change) => picture.apply(change)))
-    await writing
-    for (const change of (await replayed(store, position, 7)).changes) picture.apply(change)
     t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
   })
 

@@ -8,6 +8,7 @@ import { Picture } from '../../../helpers/store/picture.ts'
 import {
   BOB,
   freshRequest,
+  freshUse,
   keyNamed,
   loaded,
   type OpenStore,
@@ -37,7 +38,19 @@ export function sharingContract(name: string, open: OpenStore): void {
     t.deepEqual(picture, await Picture.of(store))
   })
 
-  test(`${name}: a block in one open store reaches a replica of the other without a poll, and so does its end`, async (t) => {
+  test(`${name}: a signature used on one is used on the other`, async (t) => {
+    const { store, another } = await open(t)
+    const other = await another()
+    const [first, removal] = [publishOf('L'), removeOf('L')]
+    const changed = publishOf('L', { use: { ...freshUse(), ...first.use, body: 'another' } })
+    t.deepEqual(await store.publish(first), await other.publish(first))
+    t.is((await other.publish(changed)).outcome, 'signature_reused')
+    await store.remove(removal)
+    await published(other, publishOf('L'))
+    t.is((await other.remove(removal)).outcome, 'signature_reused')
+  })
+
+  test(`${name}: a key works, and is revoked, and a listing and a block come and go, on both without a poll`, async (t) => {
     const { store, another } = await open(t)
     const replica = await Replica.open(await another(), {
       index: new CopyIndex([]),
@@ -48,11 +61,20 @@ export function sharingContract(name: string, open: OpenStore): void {
       clock: manualClock(),
     })
     t.teardown(() => replica.close())
+    const { projection } = replica
     const subject = { kind: 'publisher', publisher: '0xa11ce' } as const
-    const { id } = await store.addBlock({ subject, source: null, reason: 'r', by: 'ann', until: null })
-    await eventually('blocked', () => activeBlocks(replica.projection).length === 1)
-    await store.endBlock(id)
-    await eventually('not blocked any more', () => activeBlocks(replica.projection).length === 0)
+    const key = await store.addKey(keyNamed('k'))
+    const block = await store.addBlock({ subject, source: null, reason: 'r', by: 'ann', until: null })
+    await published(store, publishOf('L'))
+    await eventually('the key works', () => projection.keyByHash(key.hash)?.revokedAt === null)
+    await eventually('blocked', () => activeBlocks(projection).length === 1)
+    await eventually('listed', () => projection.listing('L'))
+    await store.revokeKey(key.id)
+    await store.endBlock(block.id)
+    await store.remove(removeOf('L'))
+    await eventually('the key is revoked', () => projection.keyByHash(key.hash)?.revokedAt)
+    await eventually('not blocked any more', () => activeBlocks(projection).length === 0)
+    await eventually('not listed any more', () => projection.listing('L') === undefined)
     t.pass()
   })
 

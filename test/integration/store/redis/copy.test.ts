@@ -6,10 +6,11 @@ import type { NewBlock } from '../../../../src/domain/block.ts'
 import { type CopySource, type CopyTarget, copyStore } from '../../../../src/store/copy.ts'
 import { createRedisCopy } from '../../../../src/store/redis/copy.ts'
 import { openRedisStore } from '../../../../src/store/redis/open.ts'
+import type { Put } from '../../../../src/store/rows.ts'
 import { SqliteCopy } from '../../../../src/store/sqlite/copy.ts'
 import { openSqliteStore, readSqliteRows } from '../../../../src/store/sqlite/store.ts'
 import type { Store } from '../../../../src/store/store.ts'
-import { startRedisCluster, testRedis } from '../../../helpers/redis.ts'
+import { redisStore, startRedisCluster, testRedis } from '../../../helpers/redis.ts'
 import { temporaryFolder } from '../../../helpers/run-cli.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import {
@@ -37,7 +38,11 @@ type Place = {
 
 function fileAt(t: ExecutionContext, path = join(temporaryFolder(t), 'store.db')): Place {
   return {
-    store: async () => closing(t, openSqliteStore(path)),
+    store: async () => {
+      const store = openSqliteStore(path)
+      t.teardown(() => store.close())
+      return store
+    },
     source: async () => readSqliteRows(path),
     target: async () => new SqliteCopy(path),
   }
@@ -46,16 +51,21 @@ function fileAt(t: ExecutionContext, path = join(temporaryFolder(t), 'store.db')
 function redisAt(t: ExecutionContext, url: string): Place {
   const prefix = `{entrepot-test-${randomUUID()}}:`
   return {
-    store: async () => closing(t, (await openRedisStore(url, { prefix })).store),
+    store: () => redisStore(t, url, { prefix }),
     source: async () => (await openRedisStore(url, { prefix, mustExist: true })).store.rows,
     target: () => createRedisCopy(url, prefix),
   }
 }
 
-function closing(t: ExecutionContext, store: Store): Store {
-  t.teardown(() => store.close())
-  return store
-}
+/** A copy at the place, to which what `puts` leaves is committed. */
+const committing =
+  ({ target }: Place, puts: (all: readonly Put[]) => Promise<readonly Put[]>) =>
+  async (): Promise<CopyTarget> => {
+    const copy = await target()
+    const commit = copy.rows.commit.bind(copy.rows)
+    copy.rows.commit = async (end, all) => commit(end, await puts(all))
+    return copy
+  }
 
 /** More listings than a page, and two keys. */
 async function fill(store: Store): Promise<void> {
@@ -134,17 +144,11 @@ for (const [from, to] of [
     for (const kind of ['operator', 'seller', 'operator'] as const)
       await store.appendAudit({ ...ACT, kind }, { maxBytes: 100_000, maxAgeMicros: 60_000_000 })
     let changes: Promise<void> | undefined
-    const target = async () => {
-      const copy = await place.target()
-      const { rows } = copy
-      const commit = rows.commit.bind(rows)
-      rows.commit = async (end, puts) => {
-        changes ??= change(store)
-        await changes
-        return commit(end, puts)
-      }
-      return copy
-    }
+    const target = committing(place, async (puts) => {
+      changes ??= change(store)
+      await changes
+      return puts
+    })
     const counts = await copyStore(origin.source, target)
     const copy = await place.store()
     const picture = await Picture.of(copy)
@@ -194,17 +198,7 @@ for (const to of ['SQLite', 'Redis'])
     const place = to === 'SQLite' ? fileAt(t, join(folder, 'store.db')) : redisAt(t, redis.url)
     const origin = places.SQLite!(t)
     await fill(await origin.store())
-    const losing = async () => {
-      const copy = await place.target()
-      const { rows } = copy
-      const commit = rows.commit.bind(rows)
-      rows.commit = (end, puts) =>
-        commit(
-          end,
-          puts.filter(({ key }) => key !== 'L7'),
-        )
-      return copy
-    }
+    const losing = committing(place, async (puts) => puts.filter(({ key }) => key !== 'L7'))
     await t.throwsAsync(copyStore(origin.source, losing), {
       message: 'the copy has 1103 rows, the store has 1104; it was deleted',
     })

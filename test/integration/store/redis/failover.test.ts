@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
-import { Redis } from 'ioredis'
-import { openRedisCounters, openRedisStore } from '../../../../src/store/redis/open.ts'
+import type { Redis } from 'ioredis'
+import { openRedisCounters } from '../../../../src/store/redis/open.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { eventually } from '../../../helpers/eventually.ts'
-import { startRedis } from '../../../helpers/redis.ts'
+import { ownRedis, redisClient, redisStore, replicate } from '../../../helpers/redis.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import { loaded, published, publishOf } from '../../../helpers/store/subject.ts'
 import { startTcpProxy } from '../../../helpers/tcp-proxy.ts'
@@ -11,17 +11,9 @@ import { startTcpProxy } from '../../../helpers/tcp-proxy.ts'
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 
 async function startOwn(t: ExecutionContext) {
-  const redis = await startRedis({ 'repl-diskless-sync-delay': '0' })
-  t.teardown(() => redis.dispose())
-  const operator = new Redis(redis.url)
-  t.teardown(() => operator.disconnect())
+  const redis = await ownRedis(t, { 'repl-diskless-sync-delay': '0' })
+  const operator = redisClient(t, redis.url)
   return { url: redis.url, port: Number(new URL(redis.url).port), operator }
-}
-
-async function opened(t: ExecutionContext, url: string): Promise<Store> {
-  const { store } = await openRedisStore(url)
-  t.teardown(() => store.close())
-  return store
 }
 
 /** Two Redis servers behind one address that leads to the first. */
@@ -36,9 +28,7 @@ type Servers = Awaited<ReturnType<typeof setUp>>
 
 /** Makes the second server a master with everything that the first one has now. */
 async function split({ old, next }: Servers): Promise<void> {
-  await next.operator.replicaof('127.0.0.1', old.port)
-  const replication = () => next.operator.info('replication')
-  await eventually('replicated', replication, (state) => state.includes('master_link_status:up'))
+  await replicate(next.operator, old)
   await next.operator.replicaof('NO', 'ONE')
 }
 
@@ -81,7 +71,7 @@ const noticed = (store: Store, position: string, listingId: string): Promise<voi
 
 test('failover: writes and notifications reach the new master', async (t) => {
   const servers = await setUp(t)
-  const store = await opened(t, servers.url)
+  const store = await redisStore(t, servers.url)
   t.teardown(store.onChange(() => {}))
   await published(store, publishOf('before'))
   await split(servers)
@@ -99,7 +89,7 @@ test('failover: writes and notifications reach the new master', async (t) => {
   await published(store, publishOf('after'))
   const { position } = await loaded(store)
   const notice = noticed(store, position, 'elsewhere')
-  const other = await opened(t, servers.next.url)
+  const other = await redisStore(t, servers.next.url)
   await published(other, publishOf('elsewhere'))
   await notice
   t.deepEqual([...(await Picture.of(store)).listings.keys()], ['before', 'after', 'elsewhere'])
@@ -107,7 +97,7 @@ test('failover: writes and notifications reach the new master', async (t) => {
 
 test('failover: reads leave a demoted master', async (t) => {
   const servers = await setUp(t)
-  const store = await opened(t, servers.url)
+  const store = await redisStore(t, servers.url)
   t.teardown(store.onChange(() => {}))
   const { position } = await loaded(store)
   await failOver(servers)
@@ -134,7 +124,7 @@ test('failover: counters leave a demoted master', async (t) => {
 
 test('failover: changes are noticed on a new master that lags and lost an entry', async (t) => {
   const servers = await setUp(t)
-  const store = await opened(t, servers.url)
+  const store = await redisStore(t, servers.url)
   t.teardown(store.onChange(() => {}))
   await published(store, publishOf('L'))
   await split(servers)
@@ -151,7 +141,7 @@ test('failover: changes are noticed on a new master that lags and lost an entry'
   await succeeds(() => store.ping())
   const { position: end } = await loaded(store)
   const notice = noticed(store, end, 'M')
-  const other = await opened(t, servers.next.url)
+  const other = await redisStore(t, servers.next.url)
   await published(other, publishOf('M'))
   await notice
   t.deepEqual([...(await Picture.of(store)).listings.keys()], ['L', 'M'])
@@ -159,7 +149,7 @@ test('failover: changes are noticed on a new master that lags and lost an entry'
 
 test('failover: changes are noticed after the changelog was reset', async (t) => {
   const { url, operator } = await startOwn(t)
-  const store = await opened(t, url)
+  const store = await redisStore(t, url)
   t.teardown(store.onChange(() => {}))
   await commitIn40Seconds(operator)
   const { position } = await loaded(store)
@@ -170,7 +160,7 @@ test('failover: changes are noticed after the changelog was reset', async (t) =>
   t.is(await store.changesAfter(position, 10), 'lost')
   const { position: end } = await loaded(store)
   const notice = noticed(store, end, 'M')
-  const other = await opened(t, url)
+  const other = await redisStore(t, url)
   await published(other, publishOf('M'))
   await notice
   t.pass()

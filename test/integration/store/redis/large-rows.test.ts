@@ -1,7 +1,5 @@
 import test from 'ava'
-import { Redis } from 'ioredis'
-import { openRedisStore } from '../../../../src/store/redis/open.ts'
-import { startRedis } from '../../../helpers/redis.ts'
+import { redisClient, redisStore, startRedis } from '../../../helpers/redis.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import { loaded, published, publishOf, replayed } from '../../../helpers/store/subject.ts'
 
@@ -14,8 +12,7 @@ const redis = await startRedis({ 'client-output-buffer-limit': `normal ${MOST_TO
 test.after.always(() => redis.dispose())
 
 test.serial('Redis load: large rows are read in replies of a few MiB', async (t) => {
-  const { store } = await openRedisStore(redis.url)
-  t.teardown(() => store.close())
+  const store = await redisStore(t, redis.url)
   const { position } = await loaded(store)
   for (let n = 0; n < LISTINGS; n++)
     await published(
@@ -33,11 +30,9 @@ test.serial('Redis load: large rows are read in replies of a few MiB', async (t)
 })
 
 test.serial('Redis load: a load waits longer for Redis than a write', async (t) => {
-  const { store } = await openRedisStore(redis.url, { prefix: '{entrepot-slow}:' })
-  t.teardown(() => store.close())
+  const store = await redisStore(t, redis.url, { prefix: '{entrepot-slow}:' })
   await published(store, publishOf('L'))
-  const operator = new Redis(redis.url)
-  t.teardown(() => operator.disconnect())
+  const operator = redisClient(t, redis.url)
   await operator.client('PAUSE', 3500, 'ALL')
   const loading = loaded(store)
   await t.throwsAsync(store.ping(), { code: 'unavailable', message: /Redis does not answer/ })

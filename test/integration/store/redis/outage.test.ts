@@ -1,12 +1,17 @@
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
-import { Redis, ReplyError } from 'ioredis'
-import { openRedisStore } from '../../../../src/store/redis/open.ts'
+import { ReplyError } from 'ioredis'
 import { redisFailure } from '../../../../src/store/redis/session.ts'
 import type { Store } from '../../../../src/store/store.ts'
-import { type OwnRedis, startRedis, startRedisCluster } from '../../../helpers/redis.ts'
+import {
+  type OwnRedis,
+  redisClient,
+  redisStore,
+  startRedis,
+  startRedisCluster,
+} from '../../../helpers/redis.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
-import { keyNamed, loaded, published, publishOf, replayed } from '../../../helpers/store/subject.ts'
+import { keyNamed, loaded, notified, published, publishOf, replayed } from '../../../helpers/store/subject.ts'
 
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 
@@ -16,19 +21,9 @@ async function setUp(
 ): Promise<{ redis: OwnRedis; store: Store }> {
   const redis = await start()
   t.teardown(() => redis.dispose())
-  const { store } = await openRedisStore(redis.url)
-  t.teardown(() => store.close())
+  const store = await redisStore(t, redis.url)
   return { redis, store }
 }
-
-/** Resolves the next time that the store reports a change. */
-const notified = (store: Store): Promise<void> =>
-  new Promise((resolve) => {
-    const stop = store.onChange(() => {
-      stop()
-      resolve()
-    })
-  })
 
 /** Resolves when the store is usable and has notified its listeners. */
 const usable = (store: Store): Promise<void> =>
@@ -44,7 +39,7 @@ const usable = (store: Store): Promise<void> =>
 
 for (const [name, start] of [
   ['Redis', () => startRedis()],
-  ['Cluster', startRedisCluster],
+  ['Cluster', () => startRedisCluster()],
 ] as const)
   test(`a killed ${name} fails every call, and after a restart has every acknowledged write`, async (t) => {
     const { redis, store } = await setUp(t, start)
@@ -94,8 +89,7 @@ test('outage: a hanging Redis is unavailable until it responds again', async (t)
 
 test('outage: flushed scripts are sent again, a flushed database is a lost position and can be backed up', async (t) => {
   const { redis, store } = await setUp(t)
-  const operator = new Redis(redis.url)
-  t.teardown(() => operator.disconnect())
+  const operator = redisClient(t, redis.url)
   await published(store, publishOf('L'))
   await operator.script('FLUSH')
   await published(store, publishOf('M'))
@@ -105,15 +99,13 @@ test('outage: flushed scripts are sent again, a flushed database is a lost posit
   await published(store, publishOf('N'))
   t.is(await store.changesAfter(position, 10), 'lost')
   t.deepEqual([...(await Picture.of(store)).listings.keys()], ['N'])
-  const { store: backedUp } = await openRedisStore(redis.url, { mustExist: true })
-  t.teardown(() => backedUp.close())
+  const backedUp = await redisStore(t, redis.url, { mustExist: true })
   t.deepEqual([...(await Picture.of(backedUp)).listings.keys()], ['N'])
 })
 
 test('Redis clock: times rise after the clock is set back', async (t) => {
   const { redis, store } = await setUp(t)
-  const operator = new Redis(redis.url)
-  t.teardown(() => operator.disconnect())
+  const operator = redisClient(t, redis.url)
   const anHourAhead = Date.now() * 1000 + 3_600_000_000
   await operator.xadd('{entrepot}:log', `${anHourAhead}-0`, 'first', anHourAhead)
   const { createdAt } = await published(store, publishOf('L'))
@@ -124,8 +116,7 @@ test('Redis clock: times rise after the clock is set back', async (t) => {
 
 test('outage: a read-only Redis fails the ping', async (t) => {
   const { redis, store } = await setUp(t)
-  const operator = new Redis(redis.url)
-  t.teardown(() => operator.disconnect())
+  const operator = redisClient(t, redis.url)
   await operator.replicaof('127.0.0.1', 1)
   await t.throwsAsync(store.ping(), { ...UNAVAILABLE, message: /Redis answered READONLY/ })
   await t.throwsAsync(store.publish(publishOf('L')), UNAVAILABLE)
@@ -136,8 +127,7 @@ test('outage: a read-only Redis fails the ping', async (t) => {
 
 test('outage: a Redis without memory refuses a publish, and revokes a key', async (t) => {
   const { redis, store } = await setUp(t)
-  const operator = new Redis(redis.url)
-  t.teardown(() => operator.disconnect())
+  const operator = redisClient(t, redis.url)
   const { id } = await store.addKey(keyNamed('leaked'))
   const { position } = await loaded(store)
   await operator.config('SET', 'maxmemory', '1mb')

@@ -1,13 +1,20 @@
 import test, { type ExecutionContext } from 'ava'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { ConfigError } from '../../../../src/errors.ts'
 import { openRedisCounters, openRedisStore } from '../../../../src/store/redis/open.ts'
 import { trustOurAuthority } from '../../../helpers/certificates.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
-import { startRedis, startRedisTls, startSentinel, tlsOnly } from '../../../helpers/redis.ts'
-import { openRedisClient } from '../../../helpers/redis-client.ts'
+import {
+  ownRedis,
+  redisClient,
+  redisStore,
+  replicate,
+  startRedisTls,
+  startSentinel,
+  tlsOnly,
+} from '../../../helpers/redis.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import { published, publishOf } from '../../../helpers/store/subject.ts'
 
@@ -19,8 +26,7 @@ trustOurAuthority()
 const portOf = ({ url }: { url: string }): number => Number(new URL(url).port)
 
 async function startWatched(t: ExecutionContext) {
-  const master = await startRedis({ 'repl-diskless-sync-delay': '0' })
-  t.teardown(() => master.dispose())
+  const master = await ownRedis(t, { 'repl-diskless-sync-delay': '0' })
   const { port, dispose } = await startSentinel(portOf(master))
   t.teardown(dispose)
   // The first address leads nowhere.
@@ -30,13 +36,11 @@ async function startWatched(t: ExecutionContext) {
 /** A Redis with a replica that has everything, and a Sentinel that knows both. */
 async function startReplicated(t: ExecutionContext) {
   const watched = await startWatched(t)
-  const other = await startRedis()
-  t.teardown(() => other.dispose())
-  const [replica, sentinel] = [new Redis(other.url), new Redis(watched.port)]
-  t.teardown(() => [replica, sentinel].map((one) => one.disconnect()))
-  await replica.replicaof('127.0.0.1', portOf(watched.master))
-  const replication = () => replica.info('replication')
-  await eventually('replicated', replication, (state) => state.includes('master_link_status:up'))
+  const other = await ownRedis(t)
+  const [replica, sentinel] = [other.url, `redis://127.0.0.1:${watched.port}`].map((url) =>
+    redisClient(t, url),
+  ) as [Redis, Redis]
+  await replicate(replica, watched.master)
   // By itself it asks servers for their state each 10 s, and demotes a master after four times 2 s.
   await sentinel.call('SENTINEL', 'DEBUG', 'INFO-PERIOD', '100', 'PUBLISH-PERIOD', '100')
   const replicas = async () => [await sentinel.call('SENTINEL', 'REPLICAS', 'market')].flat().length
@@ -66,10 +70,10 @@ for (const [name, failOver] of Object.entries(FAILOVERS))
     t.teardown(store.onChange(() => notices++))
     const counters = await openRedisCounters(url)
     t.teardown(() => counters.close())
-    const operator = await openRedisClient(t, url)
 
     const kept = Array.from({ length: WRITES }, (_, n) => `L${n}`)
     for (const listingId of kept) await published(store, publishOf(listingId))
+    const operator = redisClient(t, master.url)
     await operator.set('written', '')
     t.is(await operator.wait(1, 10_000), 1)
 
@@ -120,8 +124,7 @@ for (const [name, failOver] of Object.entries(FAILOVERS))
 
 test('Sentinel: a service shares counts and pulls by it, and shows its own process', async (t) => {
   const { url, master } = await startWatched(t)
-  const redis = new Redis(master.url)
-  t.teardown(() => redis.disconnect())
+  const redis = redisClient(t, master.url)
   const environment = { STORE_URL: url, REGISTRY_ADMIN_API_KEY: 'admin' }
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const upstreams = [{ name: 'a', url: fake.url }]
@@ -146,8 +149,7 @@ test('Sentinel: TLS and the passwords of Redis and of Sentinel', async (t) => {
   }))
   t.teardown(dispose)
   const at = (userinfo: string) => `rediss+sentinel://${userinfo}@127.0.0.1:${port}/market`
-  const { store } = await openRedisStore(at(':of%2C%20Redis,default:of%20Sentinel'))
-  t.teardown(() => store.close())
+  const store = await redisStore(t, at(':of%2C%20Redis,default:of%20Sentinel'))
   await published(store, publishOf('L'))
 
   const refused = {

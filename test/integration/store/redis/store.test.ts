@@ -1,44 +1,31 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
-import { Redis } from 'ioredis'
 import type { PublishCommand, UsedSignature } from '../../../../src/store/commands.ts'
-import { openRedisStore } from '../../../../src/store/redis/open.ts'
-import { startRedis, startSpreadCluster, testRedis } from '../../../helpers/redis.ts'
 import {
-  BOB,
-  loaded,
-  type OpenStore,
-  published,
-  publishOf,
-  removeOf,
-} from '../../../helpers/store/subject.ts'
+  type OwnRedis,
+  openAt,
+  ownRedis,
+  redisClient,
+  redisStore,
+  startRedisCluster,
+  testRedis,
+} from '../../../helpers/redis.ts'
+import { BOB, loaded, published, publishOf, removeOf } from '../../../helpers/store/subject.ts'
 import { frozenContract } from '../contract/frozen.ts'
-import { sharedStoreContract } from '../contract.ts'
+import { storeContract } from '../contract.ts'
 
 let redis: Awaited<ReturnType<typeof testRedis>>
-let cluster: Awaited<ReturnType<typeof startSpreadCluster>>
+let cluster: OwnRedis
 test.before(async () => {
-  ;[redis, cluster] = await Promise.all([testRedis(), startSpreadCluster()])
+  ;[redis, cluster] = await Promise.all([testRedis(), startRedisCluster(3)])
 })
 test.after.always(() => Promise.all([redis?.dispose(), cluster?.dispose()]))
 
-/** Every test has its own keys. */
-const openAt =
-  (server: () => { url: string }): OpenStore =>
-  async (t, options) => {
-    const { url } = server()
-    const under = { prefix: `{entrepot-test-${randomUUID()}}:`, ...options }
-    const opened = async () => {
-      const { store } = await openRedisStore(url, under)
-      t.teardown(() => store.close())
-      return store
-    }
-    return { store: await opened(), another: opened }
-  }
+const openRedis = openAt(() => redis.url)
 
-test('redis: a store of which rows were evicted is not loaded', async (t) => {
-  const client = new Redis(redis.url)
-  t.teardown(() => client.disconnect())
+test('redis: a store of which rows were evicted is not loaded, and no publisher is a removed listing with its number', async (t) => {
+  const client = redisClient(t, redis.url)
+  const message = 'Redis lacks rows: restore a backup'
   for (const evicted of [
     ['rows:registry'],
     ['order:listings'],
@@ -47,25 +34,20 @@ test('redis: a store of which rows were evicted is not loaded', async (t) => {
     ['order:guard'],
   ]) {
     const prefix = `{entrepot-test-${randomUUID()}}:`
-    const open = async () => {
-      const { store } = await openRedisStore(redis.url, { prefix })
-      t.teardown(() => store.close())
-      return store
-    }
-    await published(await open(), publishOf('L'))
+    const store = await redisStore(t, redis.url, { prefix })
+    const { position } = await loaded(store)
+    await published(store, publishOf('1'))
     await client.del(...evicted.map((name) => prefix + name))
-    const message = 'Redis lacks rows: restore a backup'
-    await t.throwsAsync(loaded(await open()), { message }, evicted.join())
+    await t.throwsAsync(loaded(await redisStore(t, redis.url, { prefix })), { message }, evicted.join())
+    if (evicted[0] === 'rows:registry') await t.throwsAsync(store.changesAfter(position, 10), { message })
   }
 })
 
 test('redis: a write whose use was looked up asks Redis once more, whose commit finds out what was written meanwhile', async (t) => {
-  const server = await startRedis()
-  t.teardown(() => server.dispose())
-  const { store, another } = await openAt(() => server)(t)
+  const server = await ownRedis(t)
+  const { store, another } = await openAt(() => server.url)(t)
   const other = await another()
-  const client = new Redis(server.url)
-  t.teardown(() => client.disconnect())
+  const client = redisClient(t, server.url)
   await published(store, publishOf('L'))
   await published(store, publishOf('M'))
   const scripts = async () => Number(/evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1])
@@ -94,30 +76,7 @@ test('redis: a write whose use was looked up asks Redis once more, whose commit 
   t.deepEqual(await store.remove(removal), { outcome: 'removed' })
 })
 
-test('redis: a publisher that was evicted is no removal of the listing with its number', async (t) => {
-  const prefix = `{entrepot-test-${randomUUID()}}:`
-  const { store } = await openRedisStore(redis.url, { prefix })
-  t.teardown(() => store.close())
-  const client = new Redis(redis.url)
-  t.teardown(() => client.disconnect())
-  const { position } = await loaded(store)
-  await published(store, publishOf('1'))
-  await client.del(`${prefix}rows:registry`)
-  await t.throwsAsync(store.changesAfter(position, 10), { message: 'Redis lacks rows: restore a backup' })
-})
-
-frozenContract(
-  'redis',
-  openAt(() => redis),
-  1,
-)
-sharedStoreContract(
-  'redis',
-  openAt(() => redis),
-  20,
-)
-sharedStoreContract(
-  'redis cluster',
-  openAt(() => cluster),
-  5,
-)
+frozenContract('redis', openRedis, 1)
+storeContract('redis', openRedis, 20)
+const openCluster = openAt(() => cluster.url)
+storeContract('redis cluster', openCluster, 5)

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { openRedisStore } from '../../../../src/store/redis/open.ts'
 import { trustOurAuthority } from '../../../helpers/certificates.ts'
-import { startRedis, startRedisTls } from '../../../helpers/redis.ts'
+import { openAt, startRedis, startRedisTls } from '../../../helpers/redis.ts'
 import { sharingContract } from '../contract/sharing.ts'
 
 trustOurAuthority()
@@ -11,15 +10,8 @@ const stranger = await startRedisTls('stranger')
 const plain = await startRedis()
 test.after.always(() => Promise.all([trusted, stranger, plain].map((redis) => redis.dispose())))
 
-sharingContract('redis over TLS', async (t, options) => {
-  const under = { prefix: `{entrepot-test-${randomUUID()}}:`, ...options }
-  const opened = async () => {
-    const { store } = await openRedisStore(trusted.url, under)
-    t.teardown(() => store.close())
-    return store
-  }
-  return { store: await opened(), another: opened }
-})
+const openTrusted = openAt(() => trusted.url)
+sharingContract('redis over TLS', openTrusted)
 
 test('TLS: an untrusted certificate is refused before a password is sent', async (t) => {
   const url = stranger.url.replace('//', '//user:hunter2@')

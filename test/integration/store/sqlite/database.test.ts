@@ -11,76 +11,63 @@ import { openSqliteStore, readSqliteRows } from '../../../../src/store/sqlite/st
 import { temporaryFolder } from '../../../helpers/run-cli.ts'
 import { loaded, published, publishOf } from '../../../helpers/store/subject.ts'
 
-function inDirectory(t: ExecutionContext, name = 'entrepot.db'): string {
-  return join(temporaryFolder(t), name)
-}
+const inDirectory = (t: ExecutionContext, name = 'file.db'): string => join(temporaryFolder(t), name)
 
-function refusal(t: ExecutionContext, path: string, expected: RegExp): void {
-  const error = t.throws(() => openSqliteStore(path), { instanceOf: ConfigError })
-  t.is(error.problems[0]?.path, 'STORE_URL')
-  t.regex(error.message, expected)
-}
+const fixture = (name: string) => (path: string) =>
+  writeFileSync(path, gunzipSync(readFileSync(new URL(`../../../fixtures/stores/${name}`, import.meta.url))))
 
-test('SQLite open: a file of a newer schema is refused and unchanged', async (t) => {
-  const path = inDirectory(t)
+const storeOf = (schema: number) => async (path: string) => {
   await openSqliteStore(path).close()
-  sql(path, 'PRAGMA user_version = 4')
-  refusal(t, path, /newer entrepot \(schema 4, this one reads up to 3\): run that version again/)
-  t.is(sql(path, 'PRAGMA user_version').user_version, 4)
-})
+  sql(path, `PRAGMA user_version = ${schema}`)
+}
 
-test('SQLite open: a file of an older schema is refused and unchanged, as a store and as a backup', async (t) => {
-  const fixture = (name: string) => (path: string) =>
-    writeFileSync(
-      path,
-      gunzipSync(readFileSync(new URL(`../../../fixtures/stores/${name}`, import.meta.url))),
-    )
-  const before = async (path: string) => {
-    await openSqliteStore(path).close()
-    sql(path, 'PRAGMA user_version = 2')
-  }
-  for (const [schema, create] of [
-    [1, fixture('0.4.0.db.gz')],
-    [1, fixture('0.4.0-backup.db.gz')],
-    [2, before],
-  ] as const) {
+const older = (schema: number): RegExp =>
+  new RegExp(
+    `was written by an older entrepot \\(schema ${schema}, this one reads 3\\), and is not converted: .*\`entrepot sync\``,
+  )
+const FOREIGN = /database of another program: name another file/
+
+const UNFIT: readonly [what: string, create: (path: string) => unknown, message: RegExp][] = [
+  [
+    'a newer schema',
+    storeOf(4),
+    /newer entrepot \(schema 4, this one reads up to 3\): run that version again/,
+  ],
+  ['an older schema', storeOf(2), older(2)],
+  ['0.4.0', fixture('0.4.0.db.gz'), older(1)],
+  ['a backup of 0.4.0', fixture('0.4.0-backup.db.gz'), older(1)],
+  ['tables of another program', (path) => sql(path, 'CREATE TABLE theirs (a)'), FOREIGN],
+  ['a version of another program', (path) => sql(path, 'PRAGMA user_version = 1'), FOREIGN],
+  [
+    'no database',
+    (path) => writeFileSync(path, 'not a database, but long enough to have a header. '.repeat(40)),
+    /file\.db cannot be opened: file is not a database; name another file/,
+  ],
+]
+
+for (const [what, create, message] of UNFIT)
+  test(`SQLite open: a file of ${what} is refused and unchanged, as a store and as a backup`, async (t) => {
     const path = inDirectory(t)
     await create(path)
     const bytes = readFileSync(path)
-    const older = new RegExp(
-      `entrepot\\.db was written by an older entrepot \\(schema ${schema}, this one reads 3\\), and is not converted: .*\`entrepot sync\``,
-    )
-    refusal(t, path, older)
+    const error = t.throws(() => openSqliteStore(path), { instanceOf: ConfigError, message })
+    t.is(error.problems[0]?.path, 'STORE_URL')
     for (const read of [checkDatabase, readSqliteRows])
-      t.throws(() => read(path), { instanceOf: ConfigError, message: older })
+      t.throws(() => read(path), { instanceOf: ConfigError, message })
     t.deepEqual(readFileSync(path), bytes)
-  }
-})
-
-test("SQLite open: another program's database is refused and unchanged", (t) => {
-  for (const statement of ['CREATE TABLE theirs (a)', 'PRAGMA user_version = 1']) {
-    const path = inDirectory(t)
-    sql(path, statement)
-    const before = readFileSync(path)
-    refusal(t, path, /database of another program: name another file/)
-    t.deepEqual(readFileSync(path), before)
-  }
-})
-
-test('SQLite open: a file that is no database is refused and unchanged', (t) => {
-  const path = inDirectory(t, 'notes.txt')
-  writeFileSync(path, 'not a database, but long enough to have a header. '.repeat(40))
-  refusal(t, path, /notes\.txt cannot be opened: file is not a database; name another file/)
-  t.regex(readFileSync(path, 'utf8'), /^not a database/)
-})
+  })
 
 test('SQLite open: an impossible path is refused with what to do', (t) => {
-  const path = inDirectory(t, 'directory')
+  const path = inDirectory(t)
   mkdirSync(path)
-  refusal(t, path, /directory cannot be opened: .*or name another/)
-  const file = inDirectory(t, 'file')
+  const message = /file\.db cannot be opened: .*or name another/
+  t.throws(() => openSqliteStore(path), { instanceOf: ConfigError, message })
+  const file = inDirectory(t)
   writeFileSync(file, '')
-  refusal(t, join(file, 'entrepot.db'), /or name another/)
+  t.throws(() => openSqliteStore(join(file, 'entrepot.db')), {
+    instanceOf: ConfigError,
+    message: /or name another/,
+  })
 })
 
 test('SQLite open: a damaged file fails the start or the read, never silently', async (t) => {

@@ -6,7 +6,7 @@ import { checkDatabase } from '../../../../src/store/sqlite/database.ts'
 import { openSqliteStore, readSqliteRows } from '../../../../src/store/sqlite/store.ts'
 import { damageHeader } from '../../../helpers/damaged-database.ts'
 import { temporaryFolder } from '../../../helpers/run-cli.ts'
-import { loaded, published, publishOf } from '../../../helpers/store/subject.ts'
+import { loaded, notified, published, publishOf } from '../../../helpers/store/subject.ts'
 
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 const REPLACED = { ...UNAVAILABLE, message: /the database file was moved, replaced or deleted/ }
@@ -121,11 +121,3 @@ test('SQLite poll: a failed poll notifies the listeners and polling continues', 
   await store.ping()
   t.is((await loaded(store)).changes.filter(({ kind }) => kind === 'listing').length, 2)
 })
-
-const notified = (store: ReturnType<typeof openSqliteStore>): Promise<void> =>
-  new Promise((resolve) => {
-    const stop = store.onChange(() => {
-      stop()
-      resolve()
-    })
-  })

@@ -5,9 +5,10 @@ import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
 import type { StoreOptions } from '../../../../src/store/store.ts'
 import { temporaryFolder } from '../../../helpers/run-cli.ts'
 import { type OpenStore, published, publishOf } from '../../../helpers/store/subject.ts'
+import { equivalenceContract } from '../contract/equivalence.ts'
 import { frozenContract } from '../contract/frozen.ts'
 import { keyUseContract } from '../contract/key-uses.ts'
-import { sharedStoreContract, storeContract } from '../contract.ts'
+import { storeContract } from '../contract.ts'
 
 const openInMemory: OpenStore = async (t, options) => {
   const store = openSqliteStore(':memory:', options)
@@ -48,6 +49,6 @@ keyUseContract('sqlite file', async (t) => {
   const path = join(temporaryFolder(t), 'entrepot.db')
   return { one: opened(t, path).keyUses, other: opened(t, path).keyUses }
 })
-storeContract('sqlite in memory', openInMemory, 200)
-sharedStoreContract('sqlite file', openFile, 20)
+storeContract('sqlite file', openFile, 20)
+equivalenceContract('sqlite in memory', openInMemory, 200)
 frozenContract('sqlite in memory', openInMemory, 2)

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import test, { type ExecutionContext } from 'ava'
 import type { Interceptor } from '../../../../src/upstream/http/request.ts'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { listen } from '../../../helpers/listen.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { runCli, temporaryFile } from '../../../helpers/run-cli.ts'
@@ -76,7 +76,6 @@ test('every request of a gateway passes the same interceptors', async (t) => {
       more: '[gateway]\nbudget_ms = 60000',
     },
   )
-  await whenReady(gateway)
   for (const path of [
     '/listings?limit=5',
     '/listings?status=closed',

@@ -1,6 +1,6 @@
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { test } from '../in-chromium.ts'
 import { machine, rowsOf, waitForCount } from './federation.ts'
 
@@ -25,7 +25,6 @@ const items = OFFERS.map(([gpu_model, region], n) =>
 test.serial('board: models and places are what is meant, whatever a seller writes', async (t) => {
   const fake = await startFake(t, { items })
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
-  await whenReady(gateway)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   await waitForCount(page, '7 listings')
   const box = (name: RegExp) => page.getByRole('checkbox', { name })

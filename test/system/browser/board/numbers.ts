@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { agentAt } from '../../../helpers/agent.ts'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { idsByPrice, listingsOf, OUTLIER_CASES } from '../../../helpers/outlier-cases.ts'
 import { test } from '../in-chromium.ts'
 import { escrow, machine, rowsOf, waitForCount } from './federation.ts'
@@ -30,7 +30,6 @@ const offered = (id: string, gpu_count: number, ...accepted_escrows: object[]) =
 test.serial('board: a number is of what its label says', async (t) => {
   const fake = await startFake(t, { items })
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
-  await whenReady(gateway)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/#listing=day`)
   const sheet = page.getByRole('dialog')
   t.is(await sheet.locator('output').textContent(), '48.00 USDC')
@@ -123,7 +122,6 @@ const MIXED = [
 test.serial('board: money is by symbol, GPUs are of all, models have prices of all', async (t) => {
   const fake = await startFake(t, { items: MIXED })
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
-  await whenReady(gateway)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   const facts = (words: RegExp) => page.locator('.facts-line', { hasText: words }).waitFor()
   await facts(/16 GPUs · *1\.75 – 3\.73 USDC per GPU·h,\s+median 2\.00\s+\(3 offers\)/)
