@@ -209,10 +209,9 @@ export function outcomesOf(
   const elapsedMs = performance.now() - startedAt
   const counts = matches.bySource()
   return answers.map(({ source, answer }): Outcome => {
-    if (answer instanceof SourceError) return { source, elapsedMs, result: answer, matched: 0 }
+    if (answer instanceof SourceError) return { source, answer, elapsedMs, matched: 0 }
     if (whole === undefined)
-      return { source, elapsedMs, result: answer, matched: counts.get(answer.source)?.matched ?? 0 }
-    const result = { ...answer, part: undefined, reason: undefined }
-    return { source, elapsedMs, result, matched: whole }
+      return { source, answer, elapsedMs, matched: counts.get(answer.source)?.matched ?? 0 }
+    return { source, answer: { ...answer, part: undefined, reason: undefined }, elapsedMs, matched: whole }
   })
 }

@@ -23,7 +23,7 @@ export const UNKNOWN = Symbol('unknown')
 
 /** `null` where the reader need not know. @throws EntrepotError `gone` where what the reader has been shown is not known */
 export function changeOf(
-  { now, shown, ...settings }: MarketSettings & { feed: StoredLog; bounds: PriceBounds } & Shown,
+  { now, shown, ...settings }: MarketSettings & { stored: StoredLog; bounds: PriceBounds } & Shown,
   view: ChangesView,
   entry: FeedEntry,
   since: number,
@@ -42,7 +42,7 @@ export function changeOf(
   // What the entry's own source has is known.
   const unchecked = now.unknown.flatMap(({ name }) => (name === source ? [] : name))
   const removed: Change = { kind: 'removed', key, listingId, publisher, unchecked }
-  const earlier = copiesSince(settings.feed, view, entry, since)
+  const earlier = copiesSince(settings.stored, view, entry, since)
   if (earlier !== undefined)
     return earlier.some((copy) => wasShown(settings, now, entry, copy)) ? removed : null
   if (view.request.reader.filter.criteria.length > 0)

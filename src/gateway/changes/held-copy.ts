@@ -4,7 +4,7 @@ import { listingKey } from '../../domain/listing-identity.ts'
 import type { Item } from '../../domain/source/item.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { NewFeedChange } from '../../store/feed.ts'
-import { qualifiedName } from '../pages/merged-item.ts'
+import { qualifiedName } from '../sources.ts'
 
 export function keyOf(item: Item, source: string): string {
   return listingKey(item.listingId, item, qualifiedName(source, item))

@@ -1,10 +1,9 @@
 import { raceAbortAfterTick } from '../../domain/clock.ts'
 import { hasIdLength } from '../../domain/listing.ts'
-import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
+import { ANY_STATUS, type ListingQuery, type StandingFilter } from '../../domain/query.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import type { Item } from '../../domain/source/item.ts'
 import { DIRECTORY, joinMissing } from '../../domain/source/missing-source.ts'
-import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { matchesAll } from '../../filter-spec/evaluate.ts'
 import { criteriaIn } from '../../filter-spec/filter.ts'
@@ -25,7 +24,7 @@ import {
   reportOutcomes,
 } from '../source-report.ts'
 import {
-  type Answered,
+  type AnswerFacts,
   type Asked,
   type AskRequest,
   type Outcome,
@@ -59,7 +58,7 @@ export async function findListing(
   const asked = askNow(settings, { ...ANY_STATUS, ...lookup }, request)
   if (!hasIdLength(listingId))
     return { ...reportOutcomes([], new Map(), settings), merged: null, isCurrent: undefined }
-  const search = new Search(settings, asked, listingId)
+  const search = new Search(settings, asked, listingId, request.reader.filter)
   const answers = await withBudget(budgetMs, request.signal, (signal) => search.readUntilFound(signal))
   const seen = search.withinView(answers)
   const merged = search.merge(answers, seen, clock.monotonic())
@@ -72,7 +71,7 @@ export async function findListing(
   return {
     ...reports,
     merged: merged && describeItem(merged.item, settings, bounds, lookup),
-    isCurrent: validityOf(settings, asked, { results: outcomes, bounds }),
+    isCurrent: validityOf(settings, asked, { from: outcomes, bounds }),
   }
 }
 
@@ -86,13 +85,16 @@ class Search {
   readonly #asked: Asked
   readonly #listingId: string
   readonly #ranked: readonly Holding[]
+  /** Of the reader's view. */
+  readonly #filter: StandingFilter
   /** What is held and exists for the reader, at the start. */
   readonly #held: readonly Found[]
 
-  constructor(settings: MarketSettings, asked: Asked, listingId: string) {
+  constructor(settings: MarketSettings, asked: Asked, listingId: string, filter: StandingFilter) {
     this.#settings = settings
     this.#asked = asked
     this.#listingId = listingId
+    this.#filter = filter
     this.#ranked = rankSources(asked.answers.map(({ source }) => source))
     this.#held = settings.index
       .decisionsOf(listingId, asked.scope, null)
@@ -127,7 +129,6 @@ class Search {
 
   /** Without the copies of listings whose best copy is outside the view. */
   withinView(answers: readonly Answer[]): readonly Answer[] {
-    if (!this.#hasFilter) return answers
     const outside = new Set<Item>()
     for (const { decider, otherCopies } of decide(this.#copiesIn(answers), { status: null }))
       if (!this.#isInView(decider)) for (const { copy } of [decider, ...otherCopies]) outside.add(copy)
@@ -149,14 +150,14 @@ class Search {
     const decisions = decide(this.#copiesIn(answers), { status: null, matches: this.#isInView })
     const { decider, otherCopies, isConflict } = decisions.find(({ isShown }) => isShown)!
     const better = seen.filter((one) => one.rank < rank)
-    const unchecked = better.flatMap(({ source, result }) =>
-      result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],
+    const unchecked = better.flatMap(({ source, answer }) =>
+      answer instanceof SourceError && answer.traits.state !== 'skipped' ? [source.name] : [],
     )
     const answered = new Set(
-      better.flatMap(({ source, result }) => (result instanceof SourceError ? [] : source)),
+      better.flatMap(({ source, answer }) => (answer instanceof SourceError ? [] : source)),
     )
     const known = knownInBetter(this.#settings, this.#asked, (source) => answered.has(source))
-    const { stale, asOf } = best.result as Answered
+    const { stale, asOf } = best.answer as AnswerFacts
     const item = mergeItem(this.#settings, decider.copy, {
       registry: decider.registry,
       isStale: stale,
@@ -183,10 +184,10 @@ class Search {
    * hides the copies of worse ones.
    */
   #copiesIn(answers: readonly Answer[]): Found[] {
-    const results = new Map(answers.map(({ rank, result }) => [rank, result]))
+    const byRank = new Map(answers.map(({ rank, answer }) => [rank, answer]))
     const held = this.#held.filter((copy) => {
-      const result = results.get(copy.rank)
-      return result === undefined || (result instanceof SourceError && !this.#isInView(copy))
+      const answer = byRank.get(copy.rank)
+      return answer === undefined || (answer instanceof SourceError && !this.#isInView(copy))
     })
     const read = answers.flatMap(({ items, source }) =>
       items.map((item) => this.#copy(item, source.name, { isOwn: false, status: 'open' })),
@@ -200,22 +201,19 @@ class Search {
     return { item, copy, registry, isOwn, status, rank: ranks.get(registry)! }
   }
 
-  get #hasFilter(): boolean {
-    return (this.#asked.scope.standing?.criteria.length ?? 0) > 0
+  readonly #isInView = ({ copy, registry }: Found): boolean => {
+    const { criteria } = this.#filter
+    return criteria.length === 0 || matchesAll(criteriaIn(criteria, registry), documentOf(copy.bytes))
   }
-
-  readonly #isInView = ({ copy, registry }: Found): boolean =>
-    !this.#hasFilter ||
-    matchesAll(criteriaIn(this.#asked.scope.standing!.criteria, registry), documentOf(copy.bytes))
 
   async #read(source: Holding, ignoresHeld: boolean, signal: AbortSignal): Promise<Answer> {
     const started = performance.now()
     const rank = this.#settings.ranks.get(source.name)!
-    const answered = (items: readonly Item[], result: Outcome['result']): Answer => ({
+    const answered = (items: readonly Item[], answer: Outcome['answer']): Answer => ({
       source,
       rank,
       items,
-      result,
+      answer,
       matched: items.length,
       elapsedMs: performance.now() - started,
     })

@@ -12,7 +12,7 @@ import type { Ranking } from '../../listing-index/ranking.ts'
 import type { ItemPrice } from '../../wire/listing.ts'
 import { nameIn } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
-import type { Asked } from '../sources.ts'
+import { type Asked, qualifiedName } from '../sources.ts'
 import { type Comparison, comparisonWith, itemPrice } from './item-price.ts'
 import type { PriceBounds } from './price-bounds.ts'
 
@@ -240,9 +240,4 @@ function hasOtherTerms(item: Item, other: Item): boolean {
   } catch {
     return true
   }
-}
-
-/** `eu/curated` for a copy from the gateway `eu`. */
-export function qualifiedName(source: string, { origin }: Pick<Item, 'origin'>): string {
-  return origin === undefined ? source : `${source}/${origin.registry}`
 }

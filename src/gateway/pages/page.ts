@@ -10,7 +10,7 @@ import type { MarketSettings } from '../market-settings.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from '../source-report.ts'
 import { type Asked, type AskRequest, rankSources, visibleSources } from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
-import { type Cursors, invalidCursor, type NewestPoint, type PricePoint, type ResumePoint } from './cursor.ts'
+import type { NewestPoint, PricePoint, ResumePoint } from './cursor.ts'
 import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
 import { newestFirst, type Order, type Visit } from './order.ts'
 import { orderByPrice } from './order-by-price.ts'
@@ -44,7 +44,7 @@ export async function readPage(
   { limit, offset, cursor }: Paging,
   request: AskRequest,
 ): Promise<MergedPage> {
-  const { cursors = null } = settings
+  const { cursors } = settings
   const { reader, byPrice: by, isLoop = false } = request
   const isFirst = cursor === null || cursor === undefined
   if (isFirst && offset + limit > MAX_DEPTH && !isLoop && isBounded(settings))
@@ -54,11 +54,11 @@ export async function readPage(
     )
   const isNewest = by === undefined && isFirst
   const asked = await ask(settings, isNewest ? { ...query, newest: offset + limit } : query, request)
-  const hasCursor = cursor !== undefined && cursors !== null
+  const hasCursor = cursor !== undefined
   const question = hasCursor
     ? JSON.stringify([reader.filter.key, questionOf(query, by, visibleSources(settings.sources, request))])
     : ''
-  const from = isFirst ? null : openCursor(cursors, cursor, question)
+  const from = isFirst ? null : cursors.open(cursor, question)
   const matches = await matchesOf(settings, asked)
   const order = await openOrder(settings, asked, matches, request, from)
   // One more shows whether there are more.
@@ -83,12 +83,6 @@ export async function readPage(
 /** The own Registry alone is read at any depth, and so are sources that hold only what was asked. */
 function isBounded({ sources }: MarketSettings): boolean {
   return !sources.every(({ isOwn, fetch }) => isOwn || fetch !== undefined)
-}
-
-/** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */
-function openCursor(cursors: Cursors | null, cursor: string, question: string) {
-  if (cursors === null) throw invalidCursor('is not valid here')
-  return cursors.open(cursor, question)
 }
 
 /** Later dates are of the future, and come last. Clocks of Registries differ. */

@@ -7,7 +7,8 @@ import type { ItemPrice } from '../../wire/listing.ts'
 import type { Hints } from '../counts/hints.ts'
 import type { NearMiss } from '../counts/near-misses.ts'
 import { countUnchecked, sourceMembers } from '../source-report.ts'
-import { type MergedItem, qualifiedName } from './merged-item.ts'
+import { qualifiedName } from '../sources.ts'
+import type { MergedItem } from './merged-item.ts'
 import type { MergedPage } from './page.ts'
 
 /**
