@@ -18,6 +18,8 @@ function stateOf({ status, position, origin, aliases = [], bytes }: Copy): strin
 
 const STATE_LENGTH = 16
 
+export type SourceChange = Omit<NewFeedChange, 'known'>
+
 type ChangedId = {
   source: string
   listingId: string
@@ -35,7 +37,7 @@ export function* changesBetween(
   before: readonly Copy[],
   after: readonly Copy[],
   { source, listingId, isDenied, isPushedOut }: ChangedId,
-): Generator<readonly [change: Omit<NewFeedChange, 'known'>, before: Copy | null]> {
+): Generator<readonly [change: SourceChange, before: Copy | null]> {
   const [earlier, later] = [statesOf(before, source), statesOf(after, source)]
   const shown = (copy: Copy | undefined): Copy | null => (copy === undefined || isDenied(copy) ? null : copy)
   for (const [key, { publisher, copy }] of earlier)
@@ -49,11 +51,10 @@ export function* changesBetween(
   }
 }
 
+export type States = Map<string, { state: string; publisher: string | null; copy: Copy }>
+
 /** By key; of several copies of one listing in a source the last one. */
-export function statesOf(
-  copies: readonly Copy[],
-  source: string,
-): Map<string, { state: string; publisher: string | null; copy: Copy }> {
+export function statesOf(copies: readonly Copy[], source: string): States {
   return new Map(
     copies.map((copy) => [keyOf(copy, source), { state: stateOf(copy), publisher: copy.publisher, copy }]),
   )

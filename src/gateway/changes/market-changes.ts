@@ -14,9 +14,8 @@ import type { CheckedQuery, Question } from '../market-query.ts'
 import type { MarketSettings, MarketSource } from '../market-settings.ts'
 import { questionOf } from '../pages/page.ts'
 import { type Completeness, nameSome } from '../source-report.ts'
-import { type Change, changeOf, UNKNOWN } from './change-of.ts'
+import { type Change, type ChangesView, changeOf, shownNow, UNKNOWN, viewOf } from './change-of.ts'
 import { type FeedPosition, goneError, MAX_MISSING, openPosition, sealPosition } from './feed-position.ts'
-import { type ChangesView, shownNow, viewOf } from './shown-listings.ts'
 import type { StoredLog } from './stored-log.ts'
 
 /** Entries of the reader's sources that are looked at in one turn of the event loop, and for one answer. */

@@ -32,7 +32,8 @@ import {
   withBudget,
 } from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
-import { describeItem, knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
+import { knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
+import type { PriceBounds } from './price-bounds.ts'
 
 /**
  * `merged` is `null` only where every visible source has no such listing. `complete`: every source that could
@@ -53,7 +54,7 @@ export async function findListing(
   lookup: Lookup,
   request: AskRequest,
 ): Promise<MergedLookup> {
-  const { budgetMs, clock } = settings
+  const { budgetMs } = settings
   const { listingId } = lookup
   const asked = askNow(settings, { ...ANY_STATUS, ...lookup }, request)
   if (!hasIdLength(listingId))
@@ -61,16 +62,16 @@ export async function findListing(
   const search = new Search(settings, asked, listingId, request.reader.filter)
   const answers = await withBudget(budgetMs, request.signal, (signal) => search.readUntilFound(signal))
   const seen = search.withinView(answers)
-  const merged = search.merge(answers, seen, clock.monotonic())
+  const bounds = await settings.boundsOf(request.reader)
+  const merged = search.merge(answers, seen, bounds)
   // Which of the worse ones have answered by now depends on what is hidden, too.
   const better = seen.filter(({ rank }) => merged === null || rank <= merged.rank)
   const outcomes = asked.answers.flatMap(({ source }) => better.find((one) => one.source === source) ?? [])
   const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged.item]), settings)
   if (merged === null && request.isLoop !== true) rejectUnknown(reports)
-  const bounds = await settings.boundsOf(request.reader)
   return {
     ...reports,
-    merged: merged && describeItem(merged.item, settings, bounds, lookup),
+    merged: merged?.item ?? null,
     isCurrent: validityOf(settings, asked, { from: outcomes, bounds }),
   }
 }
@@ -142,7 +143,7 @@ class Search {
   merge(
     answers: readonly Answer[],
     seen: readonly Answer[],
-    now: number,
+    bounds: PriceBounds,
   ): { item: MergedItem; rank: number } | null {
     const best = seen.find(({ items }) => items.length > 0)
     if (best === undefined) return null
@@ -158,15 +159,17 @@ class Search {
     )
     const known = knownInBetter(this.#settings, this.#asked, (source) => answered.has(source))
     const { stale, asOf } = best.answer as AnswerFacts
-    const item = mergeItem(this.#settings, decider.copy, {
+    const verdict = {
       registry: decider.registry,
       isStale: stale,
       otherCopies: otherCopies.map(({ copy, registry }) => ({ item: copy, registry })),
       isConflict,
       unchecked,
       ...known(decider.copy, decider.rank),
-    })
-    return { item: { ...item, ageSeconds: ageOf(asOf, now) }, rank }
+    }
+    const { query } = this.#asked
+    const item = mergeItem(this.#settings, decider.copy, verdict, { query, bounds })
+    return { item: { ...item, ageSeconds: ageOf(asOf, this.#settings.clock.monotonic()) }, rank }
   }
 
   /** Names of the sources that hold a copy of a listing of the view, as far as the better copies are known. */

@@ -12,8 +12,9 @@ import {
 } from '../source-report.ts'
 import type { Outcome } from '../sources.ts'
 import type { ResumePoint } from './cursor.ts'
-import type { MergedItem } from './merged-item.ts'
-import { itemsOf, openOrder } from './page.ts'
+import { type MergedItem, mergeCopies } from './merged-item.ts'
+import { copyOf } from './order.ts'
+import { openOrder } from './page.ts'
 import { renderItem } from './render.ts'
 
 const CHUNK_BYTES = 64 * 1024
@@ -67,7 +68,7 @@ export async function streamListings(
       const last = visits.at(-1)
       if (last === undefined) break
       point = order.pointAfter(last)
-      const items = itemsOf(settings, asked, visits, order)
+      const items = mergeCopies(settings, asked, visits.map(copyOf), order)
       const fresh = sent ? items.filter(({ item }) => sent.add(item.listingId, item)) : items
       yield* renderChunks(fresh.values().filter(isStillShown).map(count))
     }

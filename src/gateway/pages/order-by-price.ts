@@ -68,7 +68,7 @@ export async function orderByPrice(
   function isMarked(copy: Copy): boolean {
     const name = nameIn(asked, copy)
     if (outliersOf(copy, name).length === 0) return false
-    return shownPrice(copy, name, comparison, { ...settings, outliersOf })?.outlier === true
+    return shownPrice(settings, copy, name, { comparison, outliersOf })?.outlier === true
   }
 }
 

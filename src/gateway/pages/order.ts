@@ -6,19 +6,15 @@ import type { Place } from '../../listing-index/segment.ts'
 import { nameIn } from '../asked.ts'
 import type { Asked } from '../sources.ts'
 import type { NewestPoint, ResumePoint } from './cursor.ts'
-import type { Comparison } from './item-price.ts'
+import type { Pricing } from './merged-item.ts'
 import type { PriceBounds } from './price-bounds.ts'
 
 /** The order of an answer, over all matches as they are in each turn. */
-export type Order = {
+export type Order = Pricing & {
   /** At most `count` behind that point, or else behind the first `skip`. To be read in one turn. */
   take: (from: ResumePoint | null, skip: number, count: number) => readonly Visit[]
   /** Where it goes on behind a copy. */
   pointAfter: (visit: Visit) => ResumePoint
-  /** Which price of an item is shown; absent: the one that leads. */
-  comparison?: Comparison | undefined
-  /** That mark outliers. */
-  bounds: PriceBounds
 }
 
 /** `byPrice`: where the copy is in an order by price. */
@@ -39,6 +35,8 @@ export function newestFirst(
     pointAfter: ({ copy }) => ({ after: placeOf(asked, copy), cap }),
   }
 }
+
+export const copyOf = ({ copy }: Visit): Copy => copy
 
 export const placeOf = (asked: Asked, copy: Copy): Place => {
   return { position: copy.position, key: copy.key, source: nameIn(asked, copy) }

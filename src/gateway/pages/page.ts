@@ -11,8 +11,8 @@ import { assertAnswerable, countReturned, type Reports, reportOutcomes } from '.
 import { type Asked, type AskRequest, rankSources, visibleSources } from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
 import type { NewestPoint, PricePoint, ResumePoint } from './cursor.ts'
-import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
-import { newestFirst, type Order, type Visit } from './order.ts'
+import { type MergedItem, mergeCopies } from './merged-item.ts'
+import { copyOf, newestFirst, type Order } from './order.ts'
 import { orderByPrice } from './order-by-price.ts'
 import type { ByPrice } from './price-groups.ts'
 
@@ -64,7 +64,7 @@ export async function readPage(
   // One more shows whether there are more.
   const found = order.take(from, isFirst ? offset : 0, limit + 1)
   const visits = found.slice(0, limit)
-  const items = itemsOf(settings, asked, visits, order)
+  const items = mergeCopies(settings, asked, visits.map(copyOf), order)
   const whole = visits.length === limit ? wholeOf(asked) : undefined
   const outcomes = outcomesOf(asked, matches, whole)
   const total = from?.total ?? whole ?? matches.total
@@ -106,19 +106,6 @@ export async function openOrder(
     cap: isOwn ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS),
   }
   return newestFirst(asked, matches, { cap, bounds })
-}
-
-/** With what they mean and cost: at the price that was compared, else at the one that leads. */
-export function itemsOf(
-  settings: MarketSettings,
-  asked: Asked,
-  visits: readonly Visit[],
-  { comparison, bounds }: Order,
-): MergedItem[] {
-  const copies = visits.map(({ copy }) => copy)
-  return mergeCopies(settings, asked, copies).map((item) =>
-    describeItem(item, settings, bounds, asked.query, comparison),
-  )
 }
 
 /** All matches of the only source, where it counts them and a full page of its newest lacks nothing. */

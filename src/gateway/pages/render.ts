@@ -78,8 +78,7 @@ function renderMeta(merged: MergedItem): string {
   if (notIn.length > 0) meta += `,"not_in":${JSON.stringify(notIn)}`
   if (merged.via !== undefined) meta += `,"via":${JSON.stringify(merged.via)}`
   if (merged.ageSeconds !== undefined) meta += `,"age_seconds":${merged.ageSeconds}`
-  const meaning = merged.meaning ?? item.meaning
-  if (meaning) meta += `,${meaning}`
+  if (merged.meaning) meta += `,${merged.meaning}`
   if (price !== undefined) meta += `,"price":${textOf(price)}`
   return `${meta}}`
 }
