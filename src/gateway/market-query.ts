@@ -102,13 +102,20 @@ export async function checkQuery(
   if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
   refuseClosed(parts, { status: asked.status, named }, request)
   const budgetMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
-  const byPrice = prices.sort === 'price' ? { ...prices, scaleOf: parts.tokens.scaleOf } : undefined
   const filters = joinRepeats(spec, pairs)
   const criteria = parseCriteria(spec, filters)
   const warnings = repeatWarnings(filters)
   return {
     query: { ...asked, filters, criteria, priceLimit: prices.limit, ...trail },
-    request: { reader, signal, named, requireAll, budgetMs, isLoop, byPrice },
+    request: {
+      reader,
+      signal,
+      named,
+      requireAll,
+      budgetMs,
+      isLoop,
+      byPrice: prices.sort === 'price' ? prices : undefined,
+    },
     spec,
     warnings: warnings.length > 0 ? warnings : undefined,
   }

@@ -16,9 +16,7 @@ import type { MarketSettings } from '../market-settings.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from '../source-report.ts'
 import { type Asked, type AskRequest, qualifiedName } from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
-import { countLeftOut } from './count-left-out.ts'
-import { countOutliers } from './count-outliers.ts'
-import { rangesOf } from './price-ranges.ts'
+import { countLeftOut, countOutliers, rangesOf } from './facet-prices.ts'
 
 /** Counts per source of the copy that is shown, under the names that readers see. */
 export const REGISTRY_FACET = 'registry'

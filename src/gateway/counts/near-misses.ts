@@ -163,10 +163,10 @@ async function nearestNumber(
 async function missOfPrice(
   settings: MarketSettings,
   question: Question,
-  { tokens, per, scaleOf, max }: PriceLimit,
+  { tokens, per, max }: PriceLimit,
 ): Promise<Found | null> {
   const query = { ...question.query, priceLimit: undefined }
-  const page = await readCheapest(settings, { ...question, query }, { tokens, per, scaleOf })
+  const page = await readCheapest(settings, { ...question, query }, { tokens, per })
   const merged = page.find(
     ({ price }) =>
       price?.price_per === per &&
@@ -186,9 +186,7 @@ async function readCheapest(
   by?: ByPrice,
 ): Promise<readonly MergedItem[]> {
   const { priceLimit: limit } = query
-  const usual = limit
-    ? { ...limit, limit }
-    : ({ tokens: null, per: 'gpu', scaleOf: settings.tokens.scaleOf } as const)
+  const usual = limit ? { ...limit, limit } : ({ tokens: null, per: 'gpu' } as const)
   const asked = { ...request, byPrice: by ?? request.byPrice ?? usual, requireAll: false }
   return (await readPage(settings, query, { limit: CANDIDATES, offset: 0 }, asked)).items
 }

@@ -25,7 +25,7 @@ export async function orderByPrice(
   const [certain, unchecked] = await divide(settings, asked, matches)
   const outliersOf = from === null ? bounds.outliersOf : outliersBelow(from.bounds, settings)
   const groups = from?.groups ?? nameGroups(matches.offers(by.tokens), by)
-  const order = orderOf(groups, by)
+  const order = orderOf(groups, by, settings.tokens)
   const comparison = comparisonIn(order)
   const parts = [
     { copies: certain, isOutlier: false },
