@@ -47,7 +47,7 @@ async function bringAll(
   query: ListingQuery,
   request: AskRequest,
 ): Promise<SourceError | null> {
-  const { budgetMs = settings.budgetMs, signal: caller } = request
+  const { budgetMs, signal: caller } = request
   const bringing = visibleSources(settings.sources, request).flatMap(({ fetch }) => fetch ?? [])
   if (bringing.length === 0) return null
   try {

@@ -54,7 +54,6 @@ export function withFilters({ query, ...question }: Question, filters: ListingQu
 }
 
 export type CheckedQuery = Question & {
-  request: { budgetMs: number }
   spec: CurrentSpec
   /** Parameters that do not count as they are given; absent without any. */
   warnings: readonly Violation[] | undefined

@@ -32,8 +32,7 @@ export type Asker = {
 
 export type AskRequest = Asker & {
   signal: AbortSignal
-  /** Default: that of the settings. */
-  budgetMs?: number | undefined
+  budgetMs: number
   requireAll?: boolean | undefined
   /** Default: newest first. */
   byPrice?: ByPrice | undefined

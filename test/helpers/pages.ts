@@ -85,10 +85,12 @@ export function gatewayOver(
   const askingOf = ({
     reader = createReaders({ sources }).of(ANONYMOUS),
     signal = new AbortController().signal,
+    budgetMs = 60_000,
     ...options
   }: ReadOptions) => ({
     reader,
     signal,
+    budgetMs,
     ...options,
   })
   /** Default: the first 50 listings. */

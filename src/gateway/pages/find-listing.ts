@@ -1,6 +1,6 @@
 import { raceAbortAfterTick } from '../../domain/clock.ts'
 import { hasIdLength } from '../../domain/listing.ts'
-import { ANY_STATUS, type ListingQuery, type StandingFilter } from '../../domain/query.ts'
+import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import type { Item } from '../../domain/source/item.ts'
 import { DIRECTORY, joinMissing } from '../../domain/source/missing-source.ts'
@@ -13,7 +13,7 @@ import { KNOWN_BY_ID } from '../../listing-index/ranking.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import { askNow, LOOP, nameIn } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
-import { isReadable, isSignable } from '../signable.ts'
+import { isSignable } from '../signable.ts'
 import {
   ageOf,
   countReturned,
@@ -26,7 +26,7 @@ import {
 import {
   type AnswerFacts,
   type Asked,
-  type AskRequest,
+  type Asker,
   type Outcome,
   rankSources,
   withBudget,
@@ -52,14 +52,14 @@ type Lookup = Omit<ListingQuery, keyof typeof ANY_STATUS> & { listingId: string 
 export async function findListing(
   settings: MarketSettings,
   lookup: Lookup,
-  request: AskRequest,
+  request: Asker & { signal: AbortSignal },
 ): Promise<MergedLookup> {
   const { budgetMs } = settings
   const { listingId } = lookup
   const asked = askNow(settings, { ...ANY_STATUS, ...lookup }, request)
   if (!hasIdLength(listingId))
     return { ...reportOutcomes([], new Map(), settings), merged: null, isCurrent: undefined }
-  const search = new Search(settings, asked, listingId, request.reader.filter)
+  const search = new Search(settings, asked, listingId, request)
   const answers = await withBudget(budgetMs, request.signal, (signal) => search.readUntilFound(signal))
   const seen = search.withinView(answers)
   const bounds = await settings.boundsOf(request.reader)
@@ -85,17 +85,16 @@ class Search {
   readonly #settings: MarketSettings
   readonly #asked: Asked
   readonly #listingId: string
+  readonly #request: Asker
   readonly #ranked: readonly Holding[]
-  /** Of the reader's view. */
-  readonly #filter: StandingFilter
   /** What is held and exists for the reader, at the start. */
   readonly #held: readonly Found[]
 
-  constructor(settings: MarketSettings, asked: Asked, listingId: string, filter: StandingFilter) {
+  constructor(settings: MarketSettings, asked: Asked, listingId: string, request: Asker) {
     this.#settings = settings
     this.#asked = asked
     this.#listingId = listingId
-    this.#filter = filter
+    this.#request = request
     this.#ranked = rankSources(asked.answers.map(({ source }) => source))
     this.#held = settings.index
       .decisionsOf(listingId, asked.scope, null)
@@ -205,7 +204,7 @@ class Search {
   }
 
   readonly #isInView = ({ copy, registry }: Found): boolean => {
-    const { criteria } = this.#filter
+    const { criteria } = this.#request.reader.filter
     return criteria.length === 0 || matchesAll(criteriaIn(criteria, registry), documentOf(copy.bytes))
   }
 
@@ -223,31 +222,24 @@ class Search {
     const { caching, via, trace } = this.#asked.query
     const question = { listingId: this.#listingId, ignoresHeld, caching, via, trace }
     try {
-      if (this.#asked.answers.some((one) => one.source === source && one.answer === LOOP)) throw LOOP
+      if (this.#request.isLoop === true && !source.isOwn) throw LOOP
       const { copies, ...about } = await raceAbortAfterTick(source.find(question, signal), signal)
       const readable = copies.filter(isReadable)
       if (readable.length === 0 && copies.length > 0)
         throw new SourceError('bad_envelope', `${source.name}: its listing is unreadable`)
-      const { items, isDoubted } = this.#leaveOut(source, readable)
-      const isUnsure = isDoubted || (about.isAttributed === false && this.#settings.ranking.groupBy === 'id')
-      const missing = isUnsure ? joinMissing(about.missing, DIRECTORY) : about.missing
-      return answered(items, { ...about, missing })
+      const rules = this.#settings.rules.of(source.name)
+      const isOfId = this.#settings.ranking.groupBy === 'id'
+      const items = readable.filter((item) => rules?.denies(item) !== true && (!isOfId || isSignable(item)))
+      const isUnsure = isOfId && about.isAttributed === false
+      const isDoubted = isUnsure || readable.some((item) => rules?.isUncertain(item) === true)
+      return answered(items, {
+        ...about,
+        missing: isDoubted ? joinMissing(about.missing, DIRECTORY) : about.missing,
+      })
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       return answered([], error)
     }
-  }
-
-  /** What rules leave out, or cannot be signed for the reader. `isDoubted`: since the publisher is not known. */
-  #leaveOut({ name }: Holding, copies: readonly Item[]): { items: readonly Item[]; isDoubted: boolean } {
-    const { rules, ranking } = this.#settings
-    let isDoubted = false
-    const items = copies.filter((item) => {
-      const isDenied = rules.denies(item, name)
-      isDoubted ||= isDenied && rules.isUncertain(item, name)
-      return !isDenied && (ranking.groupBy !== 'id' || isSignable(item))
-    })
-    return { items, isDoubted }
   }
 }
 
@@ -260,4 +252,13 @@ function rejectUnknown({ outcomes, ...reports }: Reports): void {
     `No Registry that answered has it, and ${names.join(', ')} did not answer: see sources`,
     reports,
   )
+}
+
+/** Reading an unreadable copy throws. */
+function isReadable(item: Item): boolean {
+  try {
+    return item.bytes.length > 0
+  } catch {
+    return false
+  }
 }

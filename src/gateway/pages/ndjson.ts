@@ -88,7 +88,7 @@ export async function streamListings(
 
   // A block may have begun since these were taken.
   function isStillShown({ item, registry }: MergedItem): boolean {
-    return !rules.denies(item, registry)
+    return rules.of(registry)?.denies(item) !== true
   }
 }
 

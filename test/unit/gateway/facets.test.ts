@@ -24,7 +24,11 @@ function offerItem(id: string, gpu_model = 'H200'): Item {
 function facetsOver(sources: readonly FakeSource[], query: Partial<FacetsQuery> = {}): Promise<MergedFacets> {
   const settings = settingsOver(sources, { index: new CopyIndex([MODEL, TAGS]) })
   const asked = { ...listingQuery(), by: [MODEL, REGISTRY_FACET], per: 'gpu', ...query } as const
-  return readFacets(settings, asked, { reader: SEES_ALL, signal: new AbortController().signal })
+  return readFacets(settings, asked, {
+    reader: SEES_ALL,
+    signal: new AbortController().signal,
+    budgetMs: 1000,
+  })
 }
 
 test('facets: a gateway counts under the names of its own sources', async (t) => {
