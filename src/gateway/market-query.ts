@@ -141,7 +141,7 @@ function refuseWithoutSpecs(parts: MarketParts, { reader }: MarketRequest): void
   const visible = parts.sources.filter((source) => maySee(reader, source))
   const failed = visible.flatMap((source): Outcome[] => {
     const answer = source.spec?.current === null ? source.spec.failure : null
-    return answer === null ? [] : [{ source, answer, matched: 0, elapsedMs: 0 }]
+    return answer === null ? [] : [{ source, rank: 0, answer, matched: 0, elapsedMs: 0 }]
   })
   if (failed.length < visible.length) return
   throw noSourceError(failed, reportOutcomes(failed, new Map(), parts))

@@ -195,7 +195,7 @@ export function assertAnswerable(
     (outcome) => !outcome.source.isOwn && !NOT_ASKED.includes(failureOf(outcome)),
   )
   if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
-    throw noSourceError(upstreams, reports, isLoop)
+    throw noSourceError(upstreams, reports)
 }
 
 const NOT_ASKED: readonly (SourceReason | null)[] = ['loop', 'open_only']

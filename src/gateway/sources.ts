@@ -10,7 +10,12 @@ import type { Scope } from '../listing-index/scope.ts'
 import type { ByPrice } from './pages/price-groups.ts'
 
 /** What one source says: facts of what is held, or was found there, or why nothing is shown. */
-export type SourceAnswer<Facts = HeldAnswer> = { source: Holding; answer: Facts | SourceError }
+export type SourceAnswer<Facts = HeldAnswer> = {
+  source: Holding
+  /** 0 is the best. */
+  rank: number
+  answer: Facts | SourceError
+}
 
 export type AnswerFacts = Omit<FoundCopies, 'copies'> & Pick<HeldAnswer, 'part'>
 

@@ -1,7 +1,7 @@
 import { type FeedEntry, GONE, PUSHED_OUT } from '../../domain/feed-entry.ts'
 import { hasKey } from '../../domain/listing-identity.ts'
 import { type ListingQuery, NO_FILTER } from '../../domain/query.ts'
-import { remembered } from '../../domain/remembered.ts'
+import { oncePerObject, remembered } from '../../domain/remembered.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { matchesAll } from '../../filter-spec/evaluate.ts'
@@ -11,7 +11,7 @@ import { decide } from '../../listing-index/authority.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { SourceSet } from '../../listing-index/source-set.ts'
-import { askNow, nameIn } from '../asked.ts'
+import { askNow, nameIn, namesByRank } from '../asked.ts'
 import type { Question } from '../market-query.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { type MergedItem, mergeCopies, type Pricing } from '../pages/merged-item.ts'
@@ -29,32 +29,23 @@ export function viewOf(sources: readonly Holding[], { query, request }: Omit<Que
 }
 
 /** What the reader is shown now of sources whose changes are known: `followed` has their names, `unknown` those not known whole. */
-export type ShownNow = Asked & { followed: ReadonlySet<string> }
+type ShownNow = Asked & { followed: ReadonlySet<string> }
 
-export function shownNow(settings: MarketSettings, { query, request, ranked }: ChangesView): ShownNow {
+export function shownNow(settings: MarketSettings, { query, request }: ChangesView): ShownNow {
   const asked = askNow(settings, query, request)
-  const { sources, ...known } = SHOWN.get(asked.answers) ?? followedOf(settings, asked, ranked)
-  SHOWN.set(asked.answers, { sources, ...known })
+  const { sources, ...known } = followedOf(asked.answers)
   return { ...asked, ...known, scope: { ...asked.scope, sources } }
 }
 
-type Followed = Pick<ShownNow, 'followed' | 'unknown'> & { sources: SourceSet }
-
-/** Of what the sources say. */
-const SHOWN = new WeakMap<Asked['answers'], Followed>()
-
-function followedOf({ ranks }: MarketSettings, asked: Asked, ranked: readonly Holding[]): Followed {
-  const followed = new Map<Holding, number>()
-  for (const { source, answer } of asked.answers)
+const followedOf = oncePerObject((answers: Asked['answers']) => {
+  const followed = new Map<string, number>()
+  for (const { source, answer } of answers)
     if (!(answer instanceof SourceError) && source.coverage() !== 'loading')
-      followed.set(source, answer.source)
-  const isUnknown = (source: Holding): boolean => !followed.has(source) || source.coverage() !== 'whole'
-  return {
-    followed: new Set(followed.keys().map(({ name }) => name)),
-    unknown: ranked.filter(isUnknown).map(({ name }) => ({ name, rank: ranks.get(name)! })),
-    sources: new SourceSet([...followed.values()]),
-  }
-}
+      followed.set(source.name, answer.source)
+  const unknown = answers.filter(({ source }) => !followed.has(source.name) || source.coverage() !== 'whole')
+  const sources = new SourceSet(followed.values())
+  return { followed: new Set(followed.keys()), unknown: namesByRank(unknown), sources }
+})
 
 export type Change = { key: string; listingId: string; publisher: string | null } & (
   | { kind: 'listing'; merged: MergedItem }

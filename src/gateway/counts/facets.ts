@@ -217,13 +217,13 @@ function modelsOf({ name, parseDerived }: Filter, { vocabulary }: MarketSettings
   return vocabulary.tables.gpus.models.map(({ model }) => model)
 }
 
-/** The Registry may have changed between two counts, so some could be below 1. */
+/** All copies of a source may be hidden. */
 function facetOf(counts: ReadonlyMap<string, number>, missing: number): FacetJson {
   const top: [value: string, count: number][] = []
   let all = 0
   for (const entry of counts) {
     const [value, count] = entry
-    if (count < 1) continue
+    if (count === 0) continue
     all += count
     if (value.length > MAX_VALUE_LENGTH || (top.length === MAX_VALUES && byCount(entry, top.at(-1)!) > 0))
       continue
@@ -232,11 +232,7 @@ function facetOf(counts: ReadonlyMap<string, number>, missing: number): FacetJso
     if (top.length > MAX_VALUES) top.pop()
   }
   const shown = sum(top, ([, count]) => count)
-  return {
-    values: top.map(([value, count]) => ({ value, count })),
-    other: all - shown,
-    missing: Math.max(0, missing),
-  }
+  return { values: top.map(([value, count]) => ({ value, count })), other: all - shown, missing }
 }
 
 function sum<T>(all: readonly T[], of: (one: T) => number): number {

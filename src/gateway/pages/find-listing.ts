@@ -76,7 +76,7 @@ export async function findListing(
   }
 }
 
-type Answer = Outcome & { rank: number; items: readonly Item[] }
+type Answer = Outcome & { items: readonly Item[] }
 
 type Found = RankedCopy & { copy: Item; registry: string }
 
