@@ -13,8 +13,7 @@ import {
 import type { Outcome } from '../sources.ts'
 import type { ResumePoint } from './cursor.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
-import { copyOf } from './order.ts'
-import { openOrder } from './page.ts'
+import { openOrder } from './order.ts'
 import { renderItem } from './render.ts'
 
 const CHUNK_BYTES = 64 * 1024
@@ -67,8 +66,13 @@ export async function streamListings(
       const visits = order.take(point, 0, ROUND)
       const last = visits.at(-1)
       if (last === undefined) break
-      point = order.pointAfter(last)
-      const items = mergeCopies(settings, asked, visits.map(copyOf), order)
+      point = last.point()
+      const items = mergeCopies(
+        settings,
+        asked,
+        visits.map(({ copy }) => copy),
+        order,
+      )
       const fresh = sent ? items.filter(({ item }) => sent.add(item.listingId, item)) : items
       yield* renderChunks(fresh.values().filter(isStillShown).map(count))
     }

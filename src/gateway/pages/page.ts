@@ -2,18 +2,14 @@ import type { ListingQuery } from '../../domain/query.ts'
 import { oncePerObject } from '../../domain/remembered.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import { endOfMs } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
-import type { CopyMatches } from '../../listing-index/copy-matches.ts'
 import { ask, matchesOf, outcomesOf } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from '../source-report.ts'
 import { type Asked, type AskRequest, rankSources, visibleSources } from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
-import type { NewestPoint, PricePoint, ResumePoint } from './cursor.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
-import { copyOf, newestFirst, type Order } from './order.ts'
-import { orderByPrice } from './order-by-price.ts'
+import { openOrder } from './order.ts'
 import type { ByPrice } from './price-groups.ts'
 
 /** Last listing for pages by offset. */
@@ -64,7 +60,12 @@ export async function readPage(
   // One more shows whether there are more.
   const found = order.take(from, isFirst ? offset : 0, limit + 1)
   const visits = found.slice(0, limit)
-  const items = mergeCopies(settings, asked, visits.map(copyOf), order)
+  const items = mergeCopies(
+    settings,
+    asked,
+    visits.map(({ copy }) => copy),
+    order,
+  )
   const whole = visits.length === limit ? wholeOf(asked) : undefined
   const outcomes = outcomesOf(asked, matches, whole)
   const total = from?.total ?? whole ?? matches.total
@@ -74,7 +75,7 @@ export async function readPage(
   const hasMore = found.length > limit || (whole !== undefined && whole > offset + limit)
   const nextCursor =
     hasCursor && !isLoop && hasMore && last !== undefined
-      ? cursors.seal({ ...order.pointAfter(last), total }, question)
+      ? cursors.seal({ ...last.point(), total }, question)
       : undefined
   const isCurrent = validityOf(settings, asked, { nextCursor, bounds: order.bounds })
   return { items, total, nextCursor, isCurrent, ...reports }
@@ -83,29 +84,6 @@ export async function readPage(
 /** The own Registry alone is read at any depth, and so are sources that hold only what was asked. */
 function isBounded({ sources }: MarketSettings): boolean {
   return !sources.every(({ isOwn, fetch }) => isOwn || fetch !== undefined)
-}
-
-/** Later dates are of the future, and come last. Clocks of Registries differ. */
-const CLOCK_SKEW_MS = 120_000
-
-/** The order that the reader wants. `from`: a point of the same order. */
-export async function openOrder(
-  settings: MarketSettings,
-  asked: Asked,
-  matches: CopyMatches,
-  { byPrice, reader }: AskRequest,
-  from: ResumePoint | null = null,
-): Promise<Order> {
-  const bounds = await settings.boundsOf(reader, asked)
-  if (byPrice !== undefined)
-    return orderByPrice(settings, asked, matches, { by: byPrice, from: from as PricePoint | null, bounds })
-  const { clock, sources } = settings
-  // The order of the own Registry alone is that of the protocol.
-  const isOwn = sources.every((source) => source.isOwn)
-  const { cap } = (from as NewestPoint | null) ?? {
-    cap: isOwn ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS),
-  }
-  return newestFirst(asked, matches, { cap, bounds })
 }
 
 /** All matches of the only source, where it counts them and a full page of its newest lacks nothing. */
