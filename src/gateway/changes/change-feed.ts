@@ -3,7 +3,7 @@ import { randomId } from '../../domain/random-id.ts'
 import type { Holding, HoldingChange } from '../../domain/source/holding.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyIndex } from '../../listing-index/copy-index.ts'
-import { changesBetween, type SourceChange, type States, statesOf } from './held-copy.ts'
+import { type SourceChange, type States, statesOf } from './held-copy.ts'
 import type { LogInMemory } from './log-in-memory.ts'
 import { type FollowedRegistry, StoredLog, type StoredLogOptions } from './stored-log.ts'
 
@@ -153,18 +153,31 @@ export class ChangeFeed {
     void this.stored.append()
   }
 
+  /** With the copy that was shown before: none where there was none, or the operator left it out. */
   #enqueueChanges(source: Holding, listingId: string, before: readonly Copy[], after: readonly Copy[]): void {
     const { name } = source
+    const [earlier, later] = [statesOf(before, name), statesOf(after, name)]
     const isDenied = (copy: Copy): boolean => [...this.#attached].some((one) => one.isDenied(copy, name))
-    const isPushedOut = ({ position }: Copy): boolean => {
-      // A Registry has one listing of an id: another publisher has it now.
-      if (!source.isGateway && after.length > 0) return false
-      const number = source.coverage() === 'partial' ? source.rows() : null
-      const [oldest] = number === null ? [] : this.#options.index.walk(number, 'oldest').take(1)
-      return oldest !== undefined && position <= oldest.position
+    const shown = (copy: Copy | undefined) => (copy === undefined || isDenied(copy) ? null : copy)
+    // A Registry has one listing of an id: where another publisher has it now, the earlier one is gone.
+    const isReplaced = !source.isGateway && after.length > 0
+    for (const [key, { publisher, copy }] of earlier) {
+      if (later.has(key)) continue
+      const state = !isReplaced && this.#isPushedOut(source, copy) ? PUSHED_OUT : GONE
+      this.stored.put({ source: name, key, listingId, publisher, state }, shown(copy))
     }
-    const about = { source: name, listingId, isDenied, isPushedOut }
-    for (const [entry, earlier] of changesBetween(before, after, about)) this.stored.put(entry, earlier)
+    for (const [key, { state, publisher }] of later) {
+      const known = earlier.get(key)
+      if (known?.state !== state)
+        this.stored.put({ source: name, key, listingId, publisher, state }, shown(known?.copy))
+    }
+  }
+
+  /** Whether the source may still have a copy that is gone here. */
+  #isPushedOut(source: Holding, { position }: Copy): boolean {
+    const number = source.coverage() === 'partial' ? source.rows() : null
+    const [oldest] = number === null ? [] : this.#options.index.walk(number, 'oldest').take(1)
+    return oldest !== undefined && position <= oldest.position
   }
 
   /** Whose rows of that number are read. */
