@@ -41,7 +41,7 @@ async function measure(listings: string, shared: number): Promise<TableRow[]> {
   const request = { reader: SEES_ALL, signal: new AbortController().signal, budgetMs: 60_000 }
   const timedPage = async (query: ListingQuery): Promise<{ ms: number; total: number }> => {
     const started = performance.now()
-    const { total } = await readPage(settings, query, { limit: 50, offset: 0 }, request)
+    const { total } = await readPage(settings, { query, request }, { limit: 50, offset: 0 })
     return { ms: performance.now() - started, total }
   }
   const queries = makeQueries(spec)

@@ -14,7 +14,7 @@ import type { MarketSettings } from './market-settings.ts'
 import {
   type Asked,
   type Asker,
-  type AskRequest,
+  type Asking,
   type Outcome,
   type SourceAnswer,
   visibleSources,
@@ -25,13 +25,9 @@ import {
 export const LOOP = new SourceError('loop', 'the query has been through this gateway before')
 
 /** Sources that hold only what was asked bring it first, in the time of the question. @throws EntrepotError `bad_request` */
-export async function ask(
-  settings: MarketSettings,
-  query: ListingQuery,
-  request: AskRequest,
-): Promise<Asked> {
+export async function ask(settings: MarketSettings, { query, request }: Asking): Promise<Asked> {
   const startedAt = performance.now()
-  const late = await bringAll(settings, query, request)
+  const late = await bringAll(settings, { query, request })
   const asked = askNow(settings, query, request)
   if (late === null) return { ...asked, startedAt }
   const answers = asked.answers.map((one) => {
@@ -42,11 +38,7 @@ export async function ask(
 }
 
 /** @returns why those that have not ended are late */
-async function bringAll(
-  settings: MarketSettings,
-  query: ListingQuery,
-  request: AskRequest,
-): Promise<SourceError | null> {
+async function bringAll(settings: MarketSettings, { query, request }: Asking): Promise<SourceError | null> {
   const { budgetMs, signal: caller } = request
   const bringing = visibleSources(settings.sources, request).flatMap(({ fetch }) => fetch ?? [])
   if (bringing.length === 0) return null

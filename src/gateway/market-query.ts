@@ -11,7 +11,7 @@ import { parseCdnLoop, type RequestPath } from './cdn-loop.ts'
 import type { CurrentSpec, ReadSpec } from './current-spec.ts'
 import type { MarketParts } from './market-settings.ts'
 import { noSourceError, reportOutcomes } from './source-report.ts'
-import type { AskRequest, Outcome } from './sources.ts'
+import type { Asking, AskRequest, Outcome } from './sources.ts'
 
 /** Which listings a reader asks for. */
 export type MarketQuery = {
@@ -42,11 +42,7 @@ export type MarketRequest = {
 }
 
 /** A query of one reader, over the filters that its sources have. */
-export type Question = {
-  query: ListingQuery
-  request: AskRequest
-  spec: Pick<FilterSpec, 'filters'>
-}
+export type Question = Asking & { spec: Pick<FilterSpec, 'filters'> }
 
 /** The same with other filters. */
 export function withFilters({ query, ...question }: Question, filters: ListingQuery['filters']): Question {

@@ -102,9 +102,9 @@ export class Market {
     const { clock } = this.#settings
     const started = clock.monotonic()
     const question = await this.#ask(asked, request)
-    const { query, spec, warnings } = question
+    const { spec, warnings } = question
     const position = this.#changes && currentPosition(this.#changes, question)
-    const page = await readPage(this.#settings, query, { limit, offset, cursor }, question.request)
+    const page = await readPage(this.#settings, question, { limit, offset, cursor })
     const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
     const leftMs = question.request.budgetMs - (clock.monotonic() - started)
     const nearMisses =
@@ -158,10 +158,10 @@ export class Market {
     const by = pricesBy === null ? asBy : [...new Set([...(asBy ?? []), pricesBy])]
     const names = by?.filter((name) => name !== REGISTRY_FACET) ?? null
     const question = await this.#ask(asked, request, names)
-    const { query, spec, warnings } = question
+    const { spec, warnings } = question
     const fields = facetFields(by, spec.filters)
     const { per } = asked.prices
-    const counted = await readFacets(this.#settings, { ...query, by: fields, per }, question.request)
+    const counted = await readFacets(this.#settings, question, { by: fields, per })
     const facets =
       pricesBy === null
         ? counted
@@ -186,15 +186,17 @@ export class Market {
   }
 
   /** The same for agents and people. `isCounted`: with the values that open listings have. */
-  async filters(request: MarketRequest, isCounted: boolean): Promise<FilterDescriptions> {
-    const { reader, signal } = request
-    const spec = await this.filterSpec(request)
-    const visible = this.#visibleTo(request)
+  async filters(asked: MarketRequest, isCounted: boolean): Promise<FilterDescriptions> {
+    const { reader, signal } = asked
+    const spec = await this.filterSpec(asked)
+    const visible = this.#visibleTo(asked)
     if (!isCounted) return describeFilters(spec, visible, null, this.#settings)
-    const { isLoop: _, ...path } = pathOf(this.#settings, request)
-    const query = { ...ALL_OPEN, ...path, by: countedFilters(spec.filters), per: 'gpu' } as const
-    const budgetMs = this.#settings.countMs ?? COUNT_MS
-    const counts = await unlessRefused(readFacets(this.#settings, query, { reader, signal, budgetMs }))
+    const { isLoop: _, ...path } = pathOf(this.#settings, asked)
+    const request = { reader, signal, budgetMs: this.#settings.countMs ?? COUNT_MS }
+    const counted = { by: countedFilters(spec.filters), per: 'gpu' } as const
+    const counts = await unlessRefused(
+      readFacets(this.#settings, { query: { ...ALL_OPEN, ...path }, request }, counted),
+    )
     return describeFilters(spec, visible, counts, this.#settings)
   }
 

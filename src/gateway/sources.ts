@@ -43,6 +43,9 @@ export type AskRequest = Asker & {
   byPrice?: ByPrice | undefined
 }
 
+/** What is asked, and how. */
+export type Asking = { query: ListingQuery; request: AskRequest }
+
 /** What one question reads: the rows of the sources that answer it now, and why the others do not. */
 export type Asked = {
   query: ListingQuery

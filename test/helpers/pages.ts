@@ -97,7 +97,8 @@ export function gatewayOver(
   const page = (
     { limit = 50, offset = 0, ...query }: Partial<ListingQuery & Paging> = {},
     { cursor = null, ...options }: ReadOptions = {},
-  ) => readPage(settings, listingQuery(query), { limit, offset, cursor }, askingOf(options))
+  ) =>
+    readPage(settings, { query: listingQuery(query), request: askingOf(options) }, { limit, offset, cursor })
   /** Lines of the stream; the last one is about the sources. */
   const lines = async (
     options: ReadOptions = {},

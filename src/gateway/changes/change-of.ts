@@ -12,19 +12,18 @@ import type { Copy } from '../../listing-index/copy.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { SourceSet } from '../../listing-index/source-set.ts'
 import { askNow, nameIn, namesByRank } from '../asked.ts'
-import type { Question } from '../market-query.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { type MergedItem, mergeCopies, type Pricing } from '../pages/merged-item.ts'
-import { type Asked, rankSources, visibleSources } from '../sources.ts'
+import { type Asked, type Asking, rankSources, visibleSources } from '../sources.ts'
 import { goneError } from './feed-position.ts'
 import { keyOf } from './held-copy.ts'
 import { nameOf } from './log-in-memory.ts'
 import type { StoredLog } from './stored-log.ts'
 
 /** One query of one reader. `ranked`: all that the reader may see and asks for, by rank. */
-export type ChangesView = Pick<Question, 'query' | 'request'> & { ranked: readonly Holding[] }
+export type ChangesView = Asking & { ranked: readonly Holding[] }
 
-export function viewOf(sources: readonly Holding[], { query, request }: Omit<Question, 'spec'>): ChangesView {
+export function viewOf(sources: readonly Holding[], { query, request }: Asking): ChangesView {
   return { query, request, ranked: rankSources(visibleSources(sources, request)) }
 }
 

@@ -1,6 +1,5 @@
 import { addTo, byCount } from '../../domain/counts.ts'
 import type { PricePer } from '../../domain/price/price-key.ts'
-import type { ListingQuery } from '../../domain/query.ts'
 import type { PriceGrouping } from '../../domain/source/selection.ts'
 import { inTurns } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
@@ -14,7 +13,7 @@ import { ask, matchesOf, nameIn, outcomesOf, whileLearning } from '../asked.ts'
 import { type Question, withFilters } from '../market-query.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from '../source-report.ts'
-import { type Asked, type AskRequest, qualifiedName } from '../sources.ts'
+import { type Asked, type Asking, qualifiedName } from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
 import { countLeftOut, countOutliers, rangesOf } from './facet-prices.ts'
 
@@ -27,7 +26,7 @@ const MAX_VALUE_LENGTH = 200
 /** Most values that are counted at once, of all fields: about 25 ms. */
 const MAX_COUNTED_VALUES = 100_000
 
-export type FacetsQuery = ListingQuery & {
+export type Counted = {
   /** Filters whose values are counted, or `registry`. At most `MAX_FACETS`. */
   by: readonly (Filter | typeof REGISTRY_FACET)[]
   per: PricePer
@@ -57,7 +56,7 @@ const DEFAULT_FACETS = ['gpu', 'service_name', 'region']
 export function facetFields(
   names: readonly string[] | null,
   filters: ReadonlyMap<string, Filter>,
-): FacetsQuery['by'] {
+): Counted['by'] {
   const choices = [REGISTRY_FACET, ...filters.keys()]
   const fields = new Set(names ?? [...DEFAULT_FACETS.filter((name) => filters.has(name)), REGISTRY_FACET])
   if (fields.size > MAX_FACETS)
@@ -75,11 +74,12 @@ export function facetFields(
 /** Over distinct listings. Rejects as a page does. */
 export async function readFacets(
   settings: MarketSettings,
-  { by, per, ...query }: FacetsQuery,
-  request: AskRequest,
+  question: Asking,
+  { by, per }: Counted,
 ): Promise<MergedFacets> {
+  const { request } = question
   const { signal: caller, reader } = request
-  const asked = await ask(settings, query, request)
+  const asked = await ask(settings, question)
   const matches = await matchesOf(settings, asked)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
   const prices = pricesPer(per, settings)
@@ -133,8 +133,8 @@ export async function withPrices(
       values.push(one)
       continue
     }
-    const { query, request } = withFilters(question, [...question.query.filters, [name, one.value]])
-    const { prices } = await readFacets(settings, { ...query, by: [], per }, request)
+    const ofValue = withFilters(question, [...question.query.filters, [name, one.value]])
+    const { prices } = await readFacets(settings, ofValue, { by: [], per })
     values.push({ ...one, prices: [...prices] })
   }
   return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
@@ -148,12 +148,12 @@ function pricesPer(per: PricePer, { tokens, vocabulary }: MarketSettings): Price
 /** Listings by value of a filter, over the sources that answer. Rejects with an EntrepotError where they cannot be counted. */
 export async function countValues(
   settings: MarketSettings,
-  { query, request }: Pick<Question, 'query' | 'request'>,
+  question: Asking,
   field: Filter,
 ): Promise<ReadonlyMap<string, number>> {
-  const matches = await matchesOf(settings, await ask(settings, query, request))
+  const matches = await matchesOf(settings, await ask(settings, question))
   assertCountable(matches, [field])
-  const [values] = await whileLearning(matches.values([field]), request.signal)
+  const [values] = await whileLearning(matches.values([field]), question.request.signal)
   return values!
 }
 

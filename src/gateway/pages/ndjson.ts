@@ -34,7 +34,7 @@ export async function streamListings(
 ): Promise<ListingStream> {
   const { rules } = settings
   const { query, request, warnings } = question
-  const asked = await ask(settings, query, request)
+  const asked = await ask(settings, question)
   const names = asked.answers.map(({ source }) => source.name)
   const rulesBefore = rules.versionOf(names)
   const matches = await matchesOf(settings, asked)

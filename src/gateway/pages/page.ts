@@ -6,7 +6,7 @@ import { EntrepotError } from '../../errors.ts'
 import { ask, matchesOf, outcomesOf } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from '../source-report.ts'
-import { type Asked, type AskRequest, rankSources, visibleSources } from '../sources.ts'
+import { type Asked, type Asking, rankSources, visibleSources } from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
 import { openOrder } from './order.ts'
@@ -36,9 +36,8 @@ export type Paging = {
  */
 export async function readPage(
   settings: MarketSettings,
-  query: ListingQuery,
+  { query, request }: Asking,
   { limit, offset, cursor }: Paging,
-  request: AskRequest,
 ): Promise<MergedPage> {
   const { cursors } = settings
   const { reader, byPrice: by, isLoop = false } = request
@@ -49,7 +48,10 @@ export async function readPage(
       `offset + limit may not exceed ${MAX_DEPTH} at a gateway: use cursor to read further`,
     )
   const isNewest = by === undefined && isFirst
-  const asked = await ask(settings, isNewest ? { ...query, newest: offset + limit } : query, request)
+  const asked = await ask(settings, {
+    query: isNewest ? { ...query, newest: offset + limit } : query,
+    request,
+  })
   const hasCursor = cursor !== undefined
   const question = hasCursor
     ? JSON.stringify([reader.filter.key, questionOf(query, by, visibleSources(settings.sources, request))])
