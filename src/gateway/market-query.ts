@@ -140,5 +140,5 @@ function refuseWithoutSpecs(parts: MarketParts, { reader }: MarketRequest): void
     return answer === null ? [] : [{ source, rank: 0, answer, matched: 0, elapsedMs: 0 }]
   })
   if (failed.length < visible.length) return
-  throw noSourceError(failed, reportOutcomes(failed, new Map(), parts))
+  throw noSourceError(failed, reportOutcomes(failed, parts))
 }

@@ -29,8 +29,8 @@ export type Report = SourceReport & { detail?: string }
 
 export function reportOutcomes(
   outcomes: readonly Outcome[],
-  returned: ReadonlyMap<string, number>,
   { clock, describeFailure }: Pick<MarketSettings, 'clock' | 'describeFailure'>,
+  returned: ReadonlyMap<string, number> = new Map(),
 ): Reports {
   const now = clock.monotonic()
   const groups = outcomes.map((outcome): [Report, ...Report[]] => {

@@ -14,7 +14,7 @@ type Made = {
   /** Default: what is held. */
   from?: readonly SourceAnswer<AnswerFacts>[]
   nextCursor?: string | undefined
-  bounds?: PriceBounds
+  bounds: PriceBounds
 }
 
 /**
@@ -31,7 +31,6 @@ export function validityOf(
   const lasting = lastingOf(from)
   if (lasting === undefined) return undefined
   const { checks, readAt } = lasting
-  const isOfBounds = bounds?.isCurrent ?? (() => true)
   let until = nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
   if (checks.length >= MANY_SOURCES) until = Math.min(until, now + 1000)
   else for (const at of readAt) until = Math.min(until, at + Math.floor((now - at) / 1000 + 1) * 1000)
@@ -40,7 +39,7 @@ export function validityOf(
     return (
       now < until &&
       versionOf(settings, sources) === version &&
-      isOfBounds() &&
+      bounds.isCurrent() &&
       checks.every((check) => check(now))
     )
   }

@@ -90,7 +90,7 @@ export async function readFacets(
   const outliers = await inTurns(countOutliers(counting), caller)
   const { registries, copies } = await countRegistries(settings, asked, matches)
   const { total } = matches
-  const reports = reportOutcomes(outcomesOf(asked, matches), new Map(), settings)
+  const reports = reportOutcomes(outcomesOf(asked, matches), settings)
   assertAnswerable({ ...reports, total }, request)
   const ranges = rangesOf(counting, counts.prices, outliers)
   const facets = by.map((field) => {

@@ -57,8 +57,7 @@ export async function findListing(
   const { budgetMs } = settings
   const { listingId } = lookup
   const asked = askNow(settings, { ...ANY_STATUS, ...lookup }, request)
-  if (!hasIdLength(listingId))
-    return { ...reportOutcomes([], new Map(), settings), merged: null, isCurrent: undefined }
+  if (!hasIdLength(listingId)) return { ...reportOutcomes([], settings), merged: null, isCurrent: undefined }
   const search = new Search(settings, asked, listingId, request)
   const answers = await withBudget(budgetMs, request.signal, (signal) => search.readUntilFound(signal))
   const seen = search.withinView(answers)
@@ -67,7 +66,7 @@ export async function findListing(
   // Which of the worse ones have answered by now depends on what is hidden, too.
   const better = seen.filter(({ rank }) => merged === null || rank <= merged.rank)
   const outcomes = asked.answers.flatMap(({ source }) => better.find((one) => one.source === source) ?? [])
-  const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged.item]), settings)
+  const reports = reportOutcomes(outcomes, settings, countReturned(merged === null ? [] : [merged.item]))
   if (merged === null && request.isLoop !== true) rejectUnknown(reports)
   return {
     ...reports,

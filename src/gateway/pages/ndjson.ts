@@ -41,9 +41,9 @@ export async function streamListings(
   const order = await openOrder(settings, asked, matches, request)
   // A listing whose price rises meanwhile would come again, and one of which a better source gets a copy.
   const sent = request.byPrice !== undefined || asked.unknown.length > 0 ? new SeenListings() : null
-  const report = (returned: ReadonlyMap<string, number>) =>
-    reportOutcomes(outcomesOf(asked, matches), returned, settings)
-  const { outcomes, ...reports } = report(new Map())
+  const report = (returned?: ReadonlyMap<string, number>) =>
+    reportOutcomes(outcomesOf(asked, matches), settings, returned)
+  const { outcomes, ...reports } = report()
   assertAnswerable({ ...reports, outcomes, total: matches.total }, request)
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   const isSame = versionOf(settings, asked.scope.sources) === asked.version

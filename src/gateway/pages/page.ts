@@ -71,7 +71,7 @@ export async function readPage(
   const whole = visits.length === limit ? wholeOf(asked) : undefined
   const outcomes = outcomesOf(asked, matches, whole)
   const total = from?.total ?? whole ?? matches.total
-  const reports = reportOutcomes(outcomes, countReturned(items), settings)
+  const reports = reportOutcomes(outcomes, settings, countReturned(items))
   assertAnswerable({ ...reports, total: from === null ? total : items.length }, request)
   const last = visits.at(-1)
   const hasMore = found.length > limit || (whole !== undefined && whole > offset + limit)
