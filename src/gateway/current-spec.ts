@@ -1,4 +1,3 @@
-import { raceAbort } from '../domain/clock.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
 import { allowedValues } from '../filter-spec/allowed-values.ts'
 import { type Declaring, type FederatedSpec, federate } from '../filter-spec/federated.ts'
@@ -7,7 +6,7 @@ import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { JsonObject } from '../json/value.ts'
 import { isCovered } from '../vocabulary/names.ts'
 import type { MarketParts, MarketSource } from './market-settings.ts'
-import { withBudget } from './sources.ts'
+import { awaitWithin } from './sources.ts'
 
 /** The filters of all sources that a reader may see. */
 export type CurrentSpec = FederatedSpec & {
@@ -36,10 +35,8 @@ export function createReadSpec({ spec, sources, vocabulary }: MarketParts): Read
     const visible = declaring.filter((source) => maySee(reader, source))
     const isOwn = filters?.every(([parameter]) => isKnown(filterNameOf(parameter))) ?? false
     const pending = visible.flatMap(({ spec }) => spec.load() ?? [])
-    if (pending.length > 0 && !isOwn) {
-      // Once time is up, with the specs that are known: sources without one are reported.
-      await withBudget(ms, caller, (signal) => raceAbort(Promise.all(pending), signal)).catch(() => {})
-    }
+    // Once time is up, with the specs that are known: sources without one are reported.
+    if (pending.length > 0 && !isOwn) await awaitWithin(ms, caller, pending)
     const specOf = byView.get(reader.view) ?? memoized(own, derived)
     byView.set(reader.view, specOf)
     return specOf(visible)

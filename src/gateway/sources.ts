@@ -1,4 +1,4 @@
-import { withDeadline } from '../domain/clock.ts'
+import { raceAbort, withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
 import { oncePerObject } from '../domain/remembered.ts'
@@ -81,6 +81,15 @@ export function visibleSources(sources: readonly Holding[], { reader, named = nu
 export const rankSources = oncePerObject((sources: readonly Holding[]): readonly Holding[] =>
   sources.toSorted((a, b) => a.priority - b.priority),
 )
+
+/** Waits for all that come within `ms`, or until the caller leaves. */
+export async function awaitWithin(
+  ms: number,
+  caller: AbortSignal,
+  waits: readonly Promise<unknown>[],
+): Promise<void> {
+  await withBudget(ms, caller, (signal) => raceAbort(Promise.all(waits), signal)).catch(() => {})
+}
 
 /** Rejects with `timeout` where the work takes longer than `ms`. */
 export function withBudget<T>(

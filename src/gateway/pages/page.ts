@@ -7,6 +7,7 @@ import { ask, matchesOf, outcomesOf } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from '../source-report.ts'
 import { type Asked, type Asking, rankSources, visibleSources } from '../sources.ts'
+import { meaningsOf } from '../standing-filter.ts'
 import { type Validity, validityOf } from '../validity.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
 import { openOrder } from './order.ts'
@@ -106,11 +107,8 @@ export function questionOf(
   by: ByPrice | undefined,
   sources: readonly Holding[],
 ): string {
-  // A reload may give a filter another meaning.
-  const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
-    return [path, op, value_type, alias_kind, onMissing]
-  })
-  const parts = [status, publisher, filters, meanings, via, rankedNames(rankSources(sources))]
+  const names = rankedNames(rankSources(sources))
+  const parts = [status, publisher, filters, meaningsOf(criteria), via, names]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)
   const order = by && [by.tokens, by.per]
   const limit = priceLimit && [priceLimit.tokens, priceLimit.per, String(priceLimit.max)]
