@@ -121,13 +121,14 @@ function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): 
       one.answer = { ...answer, missing: joinMissing(answer.missing, DIRECTORY) }
   }
   const sources = new SourceSet(bySource.keys())
-  const [unknown, version] = [namesByRank(answers.filter(mayHaveMore)), versionOf(settings, sources)]
+  const [unknown, version] = [namesOf(answers.filter(mayHaveMore)), versionOf(settings, sources)]
   return { answers, bySource, stale, unknown, version, sources, at: clock.monotonic() }
 }
 
-export function namesByRank(answers: Asked['answers']): Asked['unknown'] {
-  const ranked = answers.toSorted((a, b) => a.rank - b.rank)
-  return ranked.map(({ source, rank }) => ({ name: source.name, rank }))
+export const byRank = (answers: Asked['answers']) => answers.toSorted((a, b) => a.rank - b.rank)
+
+export function namesOf(answers: Asked['answers']): Asked['unknown'] {
+  return byRank(answers).map(({ source, rank }) => ({ name: source.name, rank }))
 }
 
 export function versionOf({ index, ranking }: MarketSettings, sources: SourceSet): string {

@@ -11,11 +11,11 @@ import { decide } from '../../listing-index/authority.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { SourceSet } from '../../listing-index/source-set.ts'
-import { askNow, nameIn, namesByRank } from '../asked.ts'
+import { askNow, byRank, nameIn, namesOf } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { type MergedItem, mergeCopies, type Pricing } from '../pages/merged-item.ts'
 import { type Asked, type Asking, rankSources, visibleSources } from '../sources.ts'
-import { goneError } from './feed-position.ts'
+import { bitOf, goneError } from './feed-position.ts'
 import { keyOf } from './held-copy.ts'
 import { nameOf } from './log-in-memory.ts'
 import type { StoredLog } from './stored-log.ts'
@@ -28,7 +28,11 @@ export function viewOf(sources: readonly Holding[], { query, request }: Asking):
 }
 
 /** What the reader is shown now of sources whose changes are known: `followed` has their names, `unknown` those not known whole. */
-type ShownNow = Asked & { followed: ReadonlySet<string> }
+type ShownNow = Asked & {
+  followed: ReadonlySet<string>
+  /** A bit of each that could be followed and is not now: a reader without their listings reads again later. */
+  missing: bigint
+}
 
 export function shownNow(settings: MarketSettings, { query, request }: ChangesView): ShownNow {
   const asked = askNow(settings, query, request)
@@ -38,12 +42,14 @@ export function shownNow(settings: MarketSettings, { query, request }: ChangesVi
 
 const followedOf = oncePerObject((answers: Asked['answers']) => {
   const followed = new Map<string, number>()
-  for (const { source, answer } of answers)
-    if (!(answer instanceof SourceError) && source.coverage() !== 'loading')
-      followed.set(source.name, answer.source)
+  let missing = 0n
+  for (const [n, { source, answer }] of byRank(answers).entries()) {
+    if (answer instanceof SourceError || source.coverage() === 'loading') missing |= bitOf(n)
+    else followed.set(source.name, answer.source)
+  }
   const unknown = answers.filter(({ source }) => !followed.has(source.name) || source.coverage() !== 'whole')
   const sources = new SourceSet(followed.values())
-  return { followed: new Set(followed.keys()), unknown: namesByRank(unknown), sources }
+  return { followed: new Set(followed.keys()), unknown: namesOf(unknown), missing, sources }
 })
 
 export type Change = { key: string; listingId: string; publisher: string | null } & (

@@ -15,7 +15,7 @@ import type { MarketSettings, MarketSource } from '../market-settings.ts'
 import { questionOf } from '../pages/page.ts'
 import { type Completeness, nameSome } from '../source-report.ts'
 import { type Change, type ChangesView, changeOf, shownNow, UNKNOWN, viewOf } from './change-of.ts'
-import { type FeedPosition, goneError, MAX_MISSING, openPosition, sealPosition } from './feed-position.ts'
+import { bitOf, type FeedPosition, goneError, openPosition, sealPosition } from './feed-position.ts'
 import type { StoredLog } from './stored-log.ts'
 
 /** Entries of the reader's sources that are looked at in one turn of the event loop, and for one answer. */
@@ -69,7 +69,7 @@ export async function followChanges(
   // Of the names by which reads are shared, many are kept.
   const digest = hash('sha256', question, 'base64url')
   const open = (text: string) => openPosition(text, question, stored.log.incarnation)
-  const start = since ?? sealNow(settings, missingIn(settings, view), question)
+  const start = since ?? sealNow(settings, shownNow(settings, view).missing, question)
   let latest = { incarnation: stored.log.incarnation, text: start, position: open(start) }
   if (latest.position.position > stored.log.end) await readBehind(stored, checked.request.signal)
   checkPosition(settings, view, latest.position)
@@ -109,12 +109,12 @@ export function currentPosition(
   const { log } = stored
   const { incarnation, end } = log
   const view = viewOf(sources, question)
-  const missing = missingIn(settings, view)
+  const { missing } = shownNow(settings, view)
   const text = sealNow(settings, missing, questionIn(stored, view))
   return {
     text,
     isGood: () =>
-      log.incarnation === incarnation && log.reachesBack(end) && missingIn(settings, view) === missing,
+      log.incarnation === incarnation && log.reachesBack(end) && shownNow(settings, view).missing === missing,
   }
 }
 
@@ -123,17 +123,6 @@ function sealNow({ stored: { log }, clock }: ChangesSettings, missing: bigint, q
   const now = { position: end, caughtUpTo: end, missing, start: log.startBefore(end), at: clock.now() * 1000 }
   return sealPosition(now, question, incarnation)
 }
-
-/**
- * Sources that could be followed and are not now, one bit a rank: a reader without their listings reads again later. All
- * ranks beyond the last bit share it.
- */
-function missingIn(settings: ChangesSettings, view: ChangesView): bigint {
-  const { followed } = shownNow(settings, view)
-  return view.ranked.reduce((bits, { name }, rank) => (followed.has(name) ? bits : bits | bitOf(rank)), 0n)
-}
-
-const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
 
 function questionIn({ epoch }: StoredLog, { request, query, ranked }: ChangesView): string {
   const isOwn = ranked.every((source) => source.isOwn)
@@ -152,7 +141,7 @@ function checkPosition(
   if (!log.reachesBack(position)) throw goneError('is too old')
   const known = log.startBefore(position)
   if (known !== '' && known !== start) throw goneError('is of changes that the store has lost')
-  if ((missing & ~missingIn(settings, view)) !== 0n)
+  if ((missing & ~shownNow(settings, view).missing) !== 0n)
     throw goneError('is of a reading that lacked a source, which answers again')
   for (const { name } of view.ranked)
     if ((log.latest(name, WHOLE_SOURCE)?.position ?? 0) > position)
