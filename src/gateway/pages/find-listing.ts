@@ -1,7 +1,6 @@
 import { raceAbortAfterTick } from '../../domain/clock.ts'
 import { hasIdLength } from '../../domain/listing.ts'
 import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
-import type { Holding } from '../../domain/source/holding.ts'
 import type { Item } from '../../domain/source/item.ts'
 import { DIRECTORY, joinMissing } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -11,7 +10,7 @@ import { decide, type RankedCopy } from '../../listing-index/authority.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../../listing-index/ranking.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
-import { askNow, LOOP, nameIn } from '../asked.ts'
+import { askNow, byRank, LOOP, nameIn } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { isSignable } from '../signable.ts'
 import {
@@ -28,7 +27,7 @@ import {
   type Asked,
   type Asker,
   type Outcome,
-  rankSources,
+  type SourceAnswer,
   withBudget,
 } from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
@@ -62,17 +61,15 @@ export async function findListing(
   const answers = await withBudget(budgetMs, request.signal, (signal) => search.readUntilFound(signal))
   const seen = search.withinView(answers)
   const bounds = await settings.boundsOf(request.reader)
-  const merged = search.merge(answers, seen, bounds)
+  const best = seen.find(({ items }) => items.length > 0)
+  const merged = best === undefined ? null : search.merge(answers, seen, best, bounds)
   // Which of the worse ones have answered by now depends on what is hidden, too.
-  const better = seen.filter(({ rank }) => merged === null || rank <= merged.rank)
-  const outcomes = asked.answers.flatMap(({ source }) => better.find((one) => one.source === source) ?? [])
-  const reports = reportOutcomes(outcomes, settings, countReturned(merged === null ? [] : [merged.item]))
+  const better = seen.filter(({ rank }) => best === undefined || rank <= best.rank)
+  const ofSource = new Map(better.map((one) => [one.source, one]))
+  const outcomes = asked.answers.flatMap(({ source }) => ofSource.get(source) ?? [])
+  const reports = reportOutcomes(outcomes, settings, countReturned(merged === null ? [] : [merged]))
   if (merged === null && request.isLoop !== true) rejectUnknown(reports)
-  return {
-    ...reports,
-    merged: merged?.item ?? null,
-    isCurrent: validityOf(settings, asked, { from: outcomes, bounds }),
-  }
+  return { ...reports, merged, isCurrent: validityOf(settings, asked, { from: outcomes, bounds }) }
 }
 
 type Answer = Outcome & { items: readonly Item[] }
@@ -85,7 +82,7 @@ class Search {
   readonly #asked: Asked
   readonly #listingId: string
   readonly #request: Asker
-  readonly #ranked: readonly Holding[]
+  readonly #ranked: Asked['answers']
   /** What is held and exists for the reader, at the start. */
   readonly #held: readonly Found[]
 
@@ -94,7 +91,7 @@ class Search {
     this.#asked = asked
     this.#listingId = listingId
     this.#request = request
-    this.#ranked = rankSources(asked.answers.map(({ source }) => source))
+    this.#ranked = byRank(asked.answers)
     this.#held = settings.index
       .decisionsOf(listingId, asked.scope, null)
       .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
@@ -104,12 +101,12 @@ class Search {
   /** All answers by rank up to the first with a listing of the view, and those of worse sources so far. */
   async readUntilFound(signal: AbortSignal, before: readonly Answer[] = [], from = 0): Promise<Answer[]> {
     const holders = this.#holdersInView(before)
-    const holder = this.#ranked.findIndex(({ name }, n) => n >= from && holders.has(name))
+    const holder = this.#ranked.findIndex(({ source }, n) => n >= from && holders.has(source.name))
     const end = holder === -1 ? this.#ranked.length : holder + 1
     const settled: Answer[] = []
-    const pending = this.#ranked.slice(from, end).map(async (source) => {
+    const pending = this.#ranked.slice(from, end).map(async (one) => {
       // What is held and hidden is no answer, not even while the source is away.
-      const answer = await this.#read(source, !holders.has(source.name), signal)
+      const answer = await this.#read(one, !holders.has(one.source.name), signal)
       settled.push(answer)
       return answer
     })
@@ -137,18 +134,14 @@ class Search {
     })
   }
 
-  /** The best copy, with what the answers and other sources have of the others. `seen`: without what is outside the view. */
-  merge(
-    answers: readonly Answer[],
-    seen: readonly Answer[],
-    bounds: PriceBounds,
-  ): { item: MergedItem; rank: number } | null {
-    const best = seen.find(({ items }) => items.length > 0)
-    if (best === undefined) return null
-    const { rank } = best
+  /**
+   * The best copy, with what the answers and other sources have of the others. `seen`: without what is outside the view; `best`: the
+   * first of these with an item.
+   */
+  merge(answers: readonly Answer[], seen: readonly Answer[], best: Answer, bounds: PriceBounds): MergedItem {
     const decisions = decide(this.#copiesIn(answers), { status: null, matches: this.#isInView })
     const { decider, otherCopies, isConflict } = decisions.find(({ isShown }) => isShown)!
-    const better = seen.filter((one) => one.rank < rank)
+    const better = seen.filter(({ rank }) => rank < best.rank)
     const unchecked = better.flatMap(({ source, answer }) =>
       answer instanceof SourceError && answer.traits.state !== 'skipped' ? [source.name] : [],
     )
@@ -167,7 +160,7 @@ class Search {
     }
     const { query } = this.#asked
     const item = mergeItem(this.#settings, decider.copy, verdict, { query, bounds })
-    return { item: { ...item, ageSeconds: ageOf(asOf, this.#settings.clock.monotonic()) }, rank }
+    return { ...item, ageSeconds: ageOf(asOf, this.#settings.clock.monotonic()) }
   }
 
   /** Names of the sources that hold a copy of a listing of the view, as far as the better copies are known. */
@@ -190,16 +183,15 @@ class Search {
       const answer = byRank.get(copy.rank)
       return answer === undefined || (answer instanceof SourceError && !this.#isInView(copy))
     })
-    const read = answers.flatMap(({ items, source }) =>
-      items.map((item) => this.#copy(item, source.name, { isOwn: false, status: 'open' })),
+    const read = answers.flatMap(({ items, source, rank }) =>
+      items.map((item) => this.#copy(item, source.name, { isOwn: false, status: 'open', rank })),
     )
     return [...read, ...held]
   }
 
-  #copy(copy: Item, registry: string, { isOwn, status }: Pick<RankedCopy, 'isOwn' | 'status'>): Found {
-    const { ranking, ranks } = this.#settings
-    const item = ranking.groupBy === 'id' ? KNOWN_BY_ID : copy
-    return { item, copy, registry, isOwn, status, rank: ranks.get(registry)! }
+  #copy(copy: Item, registry: string, { isOwn, status, rank }: Omit<RankedCopy, 'item'>): Found {
+    const item = this.#settings.ranking.groupBy === 'id' ? KNOWN_BY_ID : copy
+    return { item, copy, registry, isOwn, status, rank }
   }
 
   readonly #isInView = ({ copy, registry }: Found): boolean => {
@@ -207,9 +199,8 @@ class Search {
     return criteria.length === 0 || matchesAll(criteriaIn(criteria, registry), documentOf(copy.bytes))
   }
 
-  async #read(source: Holding, ignoresHeld: boolean, signal: AbortSignal): Promise<Answer> {
+  async #read({ source, rank }: SourceAnswer, ignoresHeld: boolean, signal: AbortSignal): Promise<Answer> {
     const started = performance.now()
-    const rank = this.#settings.ranks.get(source.name)!
     const answered = (items: readonly Item[], answer: Outcome['answer']): Answer => ({
       source,
       rank,
