@@ -26,7 +26,7 @@ export type ReadSpec = (
 export function createReadSpec({ spec, sources, vocabulary }: MarketParts): ReadSpec {
   const own = spec ?? EMPTY_SPEC
   const derived = vocabulary.filters(own.filters)
-  const byView = new Map<string, ReturnType<typeof memoized>>()
+  const byView = new Map<string, CurrentSpec>()
   const declaring = sources.filter((source): source is DeclaringSource => source.spec !== undefined)
   const ownDerived = coveredBy(own.filters.values(), derived)
   const isKnown = (name: string): boolean =>
@@ -37,9 +37,11 @@ export function createReadSpec({ spec, sources, vocabulary }: MarketParts): Read
     const pending = visible.flatMap(({ spec }) => spec.load() ?? [])
     // Once time is up, with the specs that are known: sources without one are reported.
     if (pending.length > 0 && !isOwn) await awaitWithin(ms, caller, pending)
-    const specOf = byView.get(reader.view) ?? memoized(own, derived)
-    byView.set(reader.view, specOf)
-    return specOf(visible)
+    const known = byView.get(reader.view)
+    if (known?.isCurrent() === true) return known
+    const current = specOver(visible, own, derived)
+    byView.set(reader.view, current)
+    return current
   }
 }
 
@@ -52,28 +54,24 @@ export function coveredBy(filters: Iterable<Filter>, derived: readonly Filter[])
   return derived.filter(({ name }) => isCovered(name, paths))
 }
 
-function memoized(
+function specOver(
+  sources: readonly DeclaringSource[],
   own: FilterSpec,
   derived: readonly Filter[],
-): (sources: readonly DeclaringSource[]) => CurrentSpec {
-  let latest: CurrentSpec | null = null
-  return (sources) => {
-    if (latest?.isCurrent()) return latest
-    const specs = sources.map(({ spec }) => spec.current)
-    const declaring = sources.flatMap(({ name, priority, isGateway }, n): Declaring[] => {
-      const spec = specs[n]
-      return spec ? [{ name, kind: isGateway ? 'gateway' : 'registry', priority, spec }] : []
-    })
-    const { filters, ...spec } = federate(own, declaring)
-    // A Registry without a filter spec narrows nothing, and so does one whose filter spec is not known.
-    const usable = specs.some((one) => !one?.filters.size) ? derived : coveredBy(filters.values(), derived)
-    latest = {
-      ...spec,
-      filters: new Map([...filters, ...usable.map((filter) => [filter.name, filter] as const)]),
-      isCurrent: () => sources.every(({ spec }, n) => spec.current === specs[n]),
-      allowed: (filter) => allowedIn(own, declaring, filter),
-    }
-    return latest
+): CurrentSpec {
+  const specs = sources.map(({ spec }) => spec.current)
+  const declaring = sources.flatMap(({ name, priority, isGateway }, n): Declaring[] => {
+    const spec = specs[n]
+    return spec ? [{ name, kind: isGateway ? 'gateway' : 'registry', priority, spec }] : []
+  })
+  const { filters, ...spec } = federate(own, declaring)
+  // A Registry without a filter spec narrows nothing, and so does one whose filter spec is not known.
+  const usable = specs.some((one) => !one?.filters.size) ? derived : coveredBy(filters.values(), derived)
+  return {
+    ...spec,
+    filters: new Map([...filters, ...usable.map((filter) => [filter.name, filter] as const)]),
+    isCurrent: () => sources.every(({ spec }, n) => spec.current === specs[n]),
+    allowed: (filter) => allowedIn(own, declaring, filter),
   }
 }
 
