@@ -37,11 +37,11 @@ async function measure(listings: string, shared: number): Promise<TableRow[]> {
   )
   const index = new CopyIndex(spec.filters.values())
   const tokens = new TokenTable([])
-  const settings = { ...settingsOver(sources, { index, tokens }), cursors: null }
-  const request = { reader: SEES_ALL, signal: new AbortController().signal } as const
+  const settings = settingsOver(sources, { index, tokens })
+  const request = { reader: SEES_ALL, signal: new AbortController().signal, budgetMs: 60_000 }
   const timedPage = async (query: ListingQuery): Promise<{ ms: number; total: number }> => {
     const started = performance.now()
-    const { total } = await readPage(settings, query, { limit: 50, offset: 0, cursor: null }, request)
+    const { total } = await readPage(settings, { query, request }, { limit: 50, offset: 0 })
     return { ms: performance.now() - started, total }
   }
   const queries = makeQueries(spec)

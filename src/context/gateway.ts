@@ -7,7 +7,7 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { ChangeFeed } from '../gateway/changes/change-feed.ts'
 import { coveredBy } from '../gateway/current-spec.ts'
 import { openMarket } from '../gateway/market.ts'
-import type { MarketSource } from '../gateway/market-parts.ts'
+import type { MarketSource } from '../gateway/market-settings.ts'
 import { Cursors } from '../gateway/pages/cursor.ts'
 import { createReaders } from '../gateway/readers.ts'
 import { type Curation, rulesKey } from '../gateway/rules.ts'
@@ -64,7 +64,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       index: options.index,
       isSigned: options.isSigned === true,
       sources: all.map(({ source, status }, n) => ({
-        source,
+        ...source,
         spec: specs[n],
         health: () => noteOnHealth(status()),
       })),

@@ -14,7 +14,7 @@ import type { MarketSettings } from './market-settings.ts'
 import {
   type Asked,
   type Asker,
-  type AskRequest,
+  type Asking,
   type Outcome,
   type SourceAnswer,
   visibleSources,
@@ -25,29 +25,21 @@ import {
 export const LOOP = new SourceError('loop', 'the query has been through this gateway before')
 
 /** Sources that hold only what was asked bring it first, in the time of the question. @throws EntrepotError `bad_request` */
-export async function ask(
-  settings: MarketSettings,
-  query: ListingQuery,
-  request: AskRequest,
-): Promise<Asked> {
+export async function ask(settings: MarketSettings, { query, request }: Asking): Promise<Asked> {
   const startedAt = performance.now()
-  const late = await bringAll(settings, query, request)
+  const late = await bringAll(settings, { query, request })
   const asked = askNow(settings, query, request)
   if (late === null) return { ...asked, startedAt }
-  const answers = asked.answers.map(({ source, answer }) => {
-    const isMissing = answer instanceof SourceError && answer.reason === 'not_yet_loaded'
-    return { source, answer: isMissing && source.fetch !== undefined ? late : answer }
+  const answers = asked.answers.map((one) => {
+    const isMissing = one.answer instanceof SourceError && one.answer.reason === 'not_yet_loaded'
+    return isMissing && one.source.fetch !== undefined ? { ...one, answer: late } : one
   })
   return { ...asked, answers, startedAt }
 }
 
 /** @returns why those that have not ended are late */
-async function bringAll(
-  settings: MarketSettings,
-  query: ListingQuery,
-  request: AskRequest,
-): Promise<SourceError | null> {
-  const { budgetMs = settings.budgetMs, signal: caller } = request
+async function bringAll(settings: MarketSettings, { query, request }: Asking): Promise<SourceError | null> {
+  const { budgetMs, signal: caller } = request
   const bringing = visibleSources(settings.sources, request).flatMap(({ fetch }) => fetch ?? [])
   if (bringing.length === 0) return null
   try {
@@ -66,12 +58,11 @@ export function askNow(settings: MarketSettings, query: ListingQuery, request: A
   const { ranking } = settings
   const { sources, ...answered } = answersTo(settings, query, request)
   const scope = { ranking, sources, standing: request.reader.filter, via: query.via }
-  return { query, scope, ...answered, version: versionOf(settings, sources), startedAt: performance.now() }
+  return { query, scope, ...answered, startedAt: performance.now() }
 }
 
 /** What the sources of a question say. It depends on few parts of the question. */
-type HeldNow = Pick<Asked, 'answers' | 'bySource' | 'stale' | 'unknown'> & { sources: SourceSet }
-type Kept = HeldNow & { version: string; at: number }
+type Kept = Omit<Asked, 'query' | 'scope' | 'startedAt'> & { sources: SourceSet; at: number }
 
 /** By ranking, for the latest such parts. */
 const KEPT = new WeakMap<MarketSettings['ranking'], Map<string, Kept>>()
@@ -80,8 +71,8 @@ const MAX_KEPT = 16
 const MAX_KEPT_MS = 1000
 
 /** Each source is asked once for all questions that are alike, until it says something else. */
-function answersTo(settings: MarketSettings, query: ListingQuery, request: Asker): HeldNow {
-  const { ranking, clock } = settings
+function answersTo(settings: MarketSettings, query: ListingQuery, request: Asker): Kept {
+  const { ranking } = settings
   const { reader, named = null, isLoop = false } = request
   const { status, publisher, via = [] } = query
   const name = JSON.stringify([reader.view, reader.digest, named, isLoop, status, publisher === null, via])
@@ -90,8 +81,7 @@ function answersTo(settings: MarketSettings, query: ListingQuery, request: Asker
   const before = kept.get(name)
   if (before !== undefined && isStillSaid(settings, query, before)) return before
   const answered = askAll(settings, query, request)
-  const version = versionOf(settings, answered.sources)
-  keepLatest(kept, name, { ...answered, version, at: clock.monotonic() }, MAX_KEPT)
+  keepLatest(kept, name, answered, MAX_KEPT)
   return answered
 }
 
@@ -111,11 +101,12 @@ function isStillSaid(
   })
 }
 
-function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): HeldNow {
-  const { sources, ranks, ranking, rules } = settings
-  const answers = visibleSources(sources, request).map((source): SourceAnswer => {
+function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): Kept {
+  const { ranks, ranking, rules, clock } = settings
+  const answers = visibleSources(settings.sources, request).map((source): SourceAnswer => {
     const isSkipped = request.isLoop === true && !source.isOwn
-    return { source, answer: isSkipped ? LOOP : answerOf(source, query) }
+    const answer = isSkipped ? LOOP : answerOf(source, query)
+    return { source, rank: ranks.get(source.name)!, answer }
   })
   const bySource = new Map<number, Holding>()
   const stale = new Set<number>()
@@ -129,11 +120,15 @@ function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): 
     if (isUnsure || rules.hidesUnknown(source.name, answer.source))
       one.answer = { ...answer, missing: joinMissing(answer.missing, DIRECTORY) }
   }
-  const unknown = answers
-    .filter(mayHaveMore)
-    .map(({ source: { name } }) => ({ name, rank: ranks.get(name)! }))
-  unknown.sort((a, b) => a.rank - b.rank)
-  return { answers, bySource, stale, unknown, sources: new SourceSet(bySource.keys()) }
+  const sources = new SourceSet(bySource.keys())
+  const [unknown, version] = [namesOf(answers.filter(mayHaveMore)), versionOf(settings, sources)]
+  return { answers, bySource, stale, unknown, version, sources, at: clock.monotonic() }
+}
+
+export const byRank = (answers: Asked['answers']) => answers.toSorted((a, b) => a.rank - b.rank)
+
+export function namesOf(answers: Asked['answers']): Asked['unknown'] {
+  return byRank(answers).map(({ source, rank }) => ({ name: source.name, rank }))
 }
 
 export function versionOf({ index, ranking }: MarketSettings, sources: SourceSet): string {
@@ -208,11 +203,10 @@ export function outcomesOf(
 ): readonly Outcome[] {
   const elapsedMs = performance.now() - startedAt
   const counts = matches.bySource()
-  return answers.map(({ source, answer }): Outcome => {
-    if (answer instanceof SourceError) return { source, elapsedMs, result: answer, matched: 0 }
-    if (whole === undefined)
-      return { source, elapsedMs, result: answer, matched: counts.get(answer.source)?.matched ?? 0 }
-    const result = { ...answer, part: undefined, reason: undefined }
-    return { source, elapsedMs, result, matched: whole }
+  return answers.map((one): Outcome => {
+    const { answer } = one
+    if (answer instanceof SourceError) return { ...one, elapsedMs, matched: 0 }
+    if (whole === undefined) return { ...one, elapsedMs, matched: counts.get(answer.source)?.matched ?? 0 }
+    return { ...one, answer: { ...answer, part: undefined, reason: undefined }, elapsedMs, matched: whole }
   })
 }

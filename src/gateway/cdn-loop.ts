@@ -3,9 +3,9 @@ import { EntrepotError } from '../errors.ts'
 
 const MAX_HOPS = 3
 
-type RequestPath = {
-  /** In order, with this gateway last. */
-  via: readonly string[]
+export type RequestPath = {
+  /** In order, with this gateway last; absent in the market of a buyer. */
+  via?: readonly string[]
   /** Whether this gateway was among them before. */
   isLoop: boolean
 }

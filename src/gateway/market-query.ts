@@ -7,11 +7,11 @@ import { EntrepotError, type Violation } from '../errors.ts'
 import { requireEtag } from '../filter-spec/etag.ts'
 import { EMPTY_SPEC, type FilterSpec } from '../filter-spec/filter.ts'
 import { joinRepeats, parseCriteria, repeatWarnings } from '../filter-spec/parameters.ts'
-import { parseCdnLoop } from './cdn-loop.ts'
-import { type CurrentSpec, createReadSpec } from './current-spec.ts'
-import type { MarketParts } from './market-parts.ts'
+import { parseCdnLoop, type RequestPath } from './cdn-loop.ts'
+import type { CurrentSpec, ReadSpec } from './current-spec.ts'
+import type { MarketParts } from './market-settings.ts'
 import { noSourceError, reportOutcomes } from './source-report.ts'
-import type { AskRequest, Outcome } from './sources.ts'
+import type { Asking, AskRequest, Outcome } from './sources.ts'
 
 /** Which listings a reader asks for. */
 export type MarketQuery = {
@@ -42,11 +42,7 @@ export type MarketRequest = {
 }
 
 /** A query of one reader, over the filters that its sources have. */
-export type Question = {
-  query: ListingQuery
-  request: AskRequest
-  spec: Pick<FilterSpec, 'filters'>
-}
+export type Question = Asking & { spec: Pick<FilterSpec, 'filters'> }
 
 /** The same with other filters. */
 export function withFilters({ query, ...question }: Question, filters: ListingQuery['filters']): Question {
@@ -54,84 +50,69 @@ export function withFilters({ query, ...question }: Question, filters: ListingQu
 }
 
 export type CheckedQuery = Question & {
-  request: { budgetMs: number }
   spec: CurrentSpec
   /** Parameters that do not count as they are given; absent without any. */
   warnings: readonly Violation[] | undefined
 }
 
-/** Checks what a reader asks against the filters of the sources. */
-export type QueryReader = {
-  /**
-   * `names`: further filters that have to be known; `null` for any.
-   * @throws EntrepotError `loop`, `filter_spec_mismatch`, `bad_request` for a filter, or as a page where no spec is known
-   */
-  query: (
-    query: MarketQuery,
-    request: MarketRequest,
-    names?: readonly string[] | null,
-  ) => Promise<CheckedQuery>
-  spec: (request: MarketRequest) => Promise<CurrentSpec>
-  /** How the query came here, and which cached answers it accepts. */
-  path: (request: MarketRequest) => RequestPath
+/** How the query came here, and which cached answers it accepts. @throws EntrepotError `loop` */
+export function pathOf(
+  { gatewayId }: MarketParts,
+  { cdnLoop, caching, trace }: Pick<MarketRequest, 'cdnLoop' | 'caching' | 'trace'>,
+): RequestPath & Pick<ListingQuery, 'caching' | 'trace'> {
+  const path = gatewayId === undefined ? { isLoop: false } : parseCdnLoop(cdnLoop, gatewayId)
+  return { ...path, caching, trace }
 }
 
-type RequestPath = Pick<ListingQuery, 'via' | 'caching' | 'trace'> & { isLoop: boolean }
+/** @param filters that have to be known; absent: any. @throws EntrepotError `filter_spec_mismatch` */
+export async function specFor(
+  { spec, budgetMs }: MarketParts,
+  readSpec: ReadSpec,
+  { reader, signal, ifMatch, budgetMs: ms = budgetMs }: MarketRequest,
+  filters?: MarketQuery['filters'],
+): Promise<CurrentSpec> {
+  const current = await readSpec(reader, { ms, caller: signal }, ifMatch === undefined ? filters : undefined)
+  // Readers may know only our own filter spec, so its etag matches, too.
+  requireEtag(ifMatch, current.etag, (spec ?? EMPTY_SPEC).etag)
+  return current
+}
 
-export function createQueryReader(parts: MarketParts): QueryReader {
-  const { sources, gatewayId, budgetMs } = parts
-  const own = parts.spec ?? EMPTY_SPEC
-  const readSpec = createReadSpec(own, sources, parts.vocabulary.filters(own.filters))
-  const path = ({ cdnLoop, caching, trace }: MarketRequest): RequestPath => ({
-    ...(gatewayId === undefined ? { isLoop: false } : parseCdnLoop(cdnLoop, gatewayId)),
-    caching,
-    trace,
-  })
-
-  async function spec(
-    { reader, signal, ifMatch, budgetMs: ms = budgetMs }: MarketRequest,
-    filters?: readonly (readonly [string, string])[],
-  ): Promise<CurrentSpec> {
-    const current = await readSpec(
-      reader,
-      { ms, caller: signal },
-      ifMatch === undefined ? filters : undefined,
-    )
-    // Readers may know only our own filter spec, so its etag matches, too.
-    requireEtag(ifMatch, current.etag, own.etag)
-    return current
-  }
-
+/**
+ * Checks what a reader asks against the filters of the sources.
+ * @param names further filters that have to be known; `null` for any
+ * @throws EntrepotError `loop`, `filter_spec_mismatch`, `bad_request` for a filter, or as a page where no spec is known
+ */
+export async function checkQuery(
+  parts: MarketParts,
+  readSpec: ReadSpec,
+  { filters: pairs, prices, sources: named, ...asked }: MarketQuery,
+  request: MarketRequest,
+  names: readonly string[] | null = [],
+): Promise<CheckedQuery> {
+  const started = performance.now()
+  const { isLoop, ...trail } = pathOf(parts, request)
+  const { reader, signal, requireAll, budgetMs: ms = parts.budgetMs } = request
+  const awaited = names === null ? undefined : [...pairs, ...names.map((name) => [name, ''] as const)]
+  const spec = await specFor(parts, readSpec, request, awaited)
+  if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
+  refuseClosed(parts, { status: asked.status, named }, request)
+  const budgetMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
+  const filters = joinRepeats(spec, pairs)
+  const criteria = parseCriteria(spec, filters)
+  const warnings = repeatWarnings(filters)
   return {
-    path,
-    // Two gateways that start together and request each other must not wait for each other.
-    spec: (request) => spec(request, request.cdnLoop === undefined ? undefined : []),
-    query: async ({ filters: pairs, prices, sources: named, ...asked }, request, names = []) => {
-      const started = performance.now()
-      const { isLoop, ...trail } = path(request)
-      const { reader, signal, requireAll, budgetMs: ms = budgetMs } = request
-      const awaited = names === null ? undefined : [...pairs, ...names.map((name) => [name, ''] as const)]
-      const current = await spec(request, awaited)
-      if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
-      refuseClosed(parts, { status: asked.status, named }, request)
-      const leftMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
-      const byPrice = prices.sort === 'price' ? { ...prices, scaleOf: parts.tokens.scaleOf } : undefined
-      const filters = joinRepeats(current, pairs)
-      const criteria = parseCriteria(current, filters)
-      const warnings = repeatWarnings(filters)
-      return {
-        query: {
-          ...asked,
-          filters,
-          criteria,
-          priceLimit: prices.limit,
-          ...trail,
-        },
-        request: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },
-        spec: current,
-        warnings: warnings.length > 0 ? warnings : undefined,
-      }
+    query: { ...asked, filters, criteria, priceLimit: prices.limit, ...trail },
+    request: {
+      reader,
+      signal,
+      named,
+      requireAll,
+      budgetMs,
+      isLoop,
+      byPrice: prices.sort === 'price' ? prices : undefined,
     },
+    spec,
+    warnings: warnings.length > 0 ? warnings : undefined,
   }
 }
 
@@ -142,10 +123,8 @@ function refuseClosed(
   { reader }: MarketRequest,
 ): void {
   if (gatewayId === undefined || status === null || status === 'open') return
-  const asked = sources.filter(
-    ({ source }) => maySee(reader, source) && named?.includes(source.name) !== false,
-  )
-  if (asked.length === 0 || asked.some(({ source }) => source.isOwn)) return
+  const asked = sources.filter((source) => maySee(reader, source) && named?.includes(source.name) !== false)
+  if (asked.length === 0 || asked.some(({ isOwn }) => isOwn)) return
   throw new EntrepotError(
     'bad_request',
     `A gateway lists only open listings of other Registries: ask those for ${status} ones, or GET /listings/{id} for one`,
@@ -155,11 +134,11 @@ function refuseClosed(
 /** A buyer's filters mean nothing while no Registry has answered what it filters by. */
 function refuseWithoutSpecs(parts: MarketParts, { reader }: MarketRequest): void {
   if (parts.spec !== null) return
-  const visible = parts.sources.filter(({ source }) => maySee(reader, source))
-  const failed = visible.flatMap(({ source, spec }): Outcome[] => {
-    const result = spec?.current === null ? spec.failure : null
-    return result === null ? [] : [{ source, result, matched: 0, elapsedMs: 0 }]
+  const visible = parts.sources.filter((source) => maySee(reader, source))
+  const failed = visible.flatMap((source): Outcome[] => {
+    const answer = source.spec?.current === null ? source.spec.failure : null
+    return answer === null ? [] : [{ source, rank: 0, answer, matched: 0, elapsedMs: 0 }]
   })
   if (failed.length < visible.length) return
-  throw noSourceError(failed, reportOutcomes(failed, new Map(), parts))
+  throw noSourceError(failed, reportOutcomes(failed, parts))
 }

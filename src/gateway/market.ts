@@ -19,16 +19,16 @@ import { countedFilters, describeFilters, type FilterDescriptions } from './coun
 import { countUnplaced, type Hints, suggest, suggestWholeValues } from './counts/hints.ts'
 import { findNearMisses, type NearMiss } from './counts/near-misses.ts'
 import { createVocabularyReport } from './counts/vocabulary-report.ts'
-import type { CurrentSpec } from './current-spec.ts'
-import type { Completeness, MarketParts, MarketSource } from './market-parts.ts'
+import { type CurrentSpec, createReadSpec, type ReadSpec } from './current-spec.ts'
 import {
   type CheckedQuery,
-  createQueryReader,
+  checkQuery,
   type MarketQuery,
   type MarketRequest,
-  type QueryReader,
+  pathOf,
+  specFor,
 } from './market-query.ts'
-import type { MarketSettings } from './market-settings.ts'
+import type { MarketParts, MarketSettings, MarketSource } from './market-settings.ts'
 import { findListing, type MergedLookup } from './pages/find-listing.ts'
 import { ItemPrices } from './pages/item-price.ts'
 import { type ListingStream, streamListings } from './pages/ndjson.ts'
@@ -37,7 +37,7 @@ import { type MergedPage, type Paging, readPage } from './pages/page.ts'
 import { refresh } from './refresh.ts'
 import { type RuleCount, Rules, type SourceRules } from './rules.ts'
 import { isSignable } from './signable.ts'
-import { type Reports, unlessRefused } from './source-report.ts'
+import { type Completeness, type Reports, unlessRefused } from './source-report.ts'
 import { rankSources } from './sources.ts'
 import { bothHold } from './validity.ts'
 
@@ -55,8 +55,7 @@ const COUNT_MS = 2000
 
 /** In steps that rank all that is held; in one step over an index without rows. */
 export function* openMarket(parts: MarketParts): Generator<void, Market> {
-  const { index, isSigned = false, curation, feed, tokens } = parts
-  const sources = parts.sources.map(({ source }) => source)
+  const { index, sources, isSigned = false, curation, feed, tokens } = parts
   const names = rankSources(sources).map(({ name }) => name)
   const rules = new Rules(index, names, curation)
   // Readers of the signed line know a listing by its id alone, and are not given what cannot be signed.
@@ -71,29 +70,27 @@ export function* openMarket(parts: MarketParts): Generator<void, Market> {
   })
   const ranks = new Map(names.map((name, rank) => [name, rank]))
   const boundsOf = createFindBounds(() => settings)
-  const ranked = { sources, ranks, ranking, rules }
-  const settings: MarketSettings = { ...parts, ...ranked, itemPrices: new ItemPrices(tokens), boundsOf }
-  return new Market(parts, settings)
+  const itemPrices = new ItemPrices(tokens)
+  const settings: MarketSettings = { ...parts, ranks, ranking, rules, itemPrices, boundsOf }
+  return new Market(settings)
 }
 
 /** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
 export class Market {
   readonly tokens: TokenTable
-  readonly #parts: MarketParts
   readonly #settings: MarketSettings
   readonly #changes: ChangesSettings | null
-  readonly #questions: QueryReader
+  readonly #readSpec: ReadSpec
   readonly #vocabularyOf: ReturnType<typeof createVocabularyReport>
 
-  constructor(parts: MarketParts, settings: MarketSettings) {
-    const { tokens, feed } = parts
+  constructor(settings: MarketSettings) {
+    const { tokens, feed } = settings
     this.tokens = tokens
-    this.#parts = parts
     this.#settings = settings
     this.#changes = feed
-      ? { ...settings, feed: feed.stored, parts, reads: { running: new Map(), quiet: new Map() } }
+      ? { ...settings, stored: feed.stored, reads: { running: new Map(), quiet: new Map() } }
       : null
-    this.#questions = createQueryReader(parts)
+    this.#readSpec = createReadSpec(settings)
     this.#vocabularyOf = createVocabularyReport(settings)
   }
 
@@ -102,12 +99,12 @@ export class Market {
     { limit, offset, cursor, suggests = true, ...asked }: MarketQuery & Paging & { suggests?: boolean },
     request: MarketRequest,
   ): Promise<Page> {
-    const { clock } = this.#parts
+    const { clock } = this.#settings
     const started = clock.monotonic()
     const question = await this.#ask(asked, request)
-    const { query, spec, warnings } = question
+    const { spec, warnings } = question
     const position = this.#changes && currentPosition(this.#changes, question)
-    const page = await readPage(this.#settings, query, { limit, offset, cursor }, question.request)
+    const page = await readPage(this.#settings, question, { limit, offset, cursor })
     const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
     const leftMs = question.request.budgetMs - (clock.monotonic() - started)
     const nearMisses =
@@ -142,8 +139,8 @@ export class Market {
   /** Of any status. `registry`: as in an item's `_meta`; `null` for all sources. */
   async find(listingId: string, registry: string | null, request: MarketRequest): Promise<MergedLookup> {
     // `eu/curated` belongs to the source `eu`.
-    const { sourceOf = (name) => name.split('/', 1)[0]! } = this.#parts
-    const { isLoop, ...path } = this.#questions.path(request)
+    const { sourceOf = (name) => name.split('/', 1)[0]! } = this.#settings
+    const { isLoop, ...path } = pathOf(this.#settings, request)
     const named = registry === null ? null : [sourceOf(registry)]
     const { reader, signal } = request
     return findListing(this.#settings, { listingId, ...path }, { reader, signal, named, isLoop })
@@ -161,10 +158,10 @@ export class Market {
     const by = pricesBy === null ? asBy : [...new Set([...(asBy ?? []), pricesBy])]
     const names = by?.filter((name) => name !== REGISTRY_FACET) ?? null
     const question = await this.#ask(asked, request, names)
-    const { query, spec, warnings } = question
+    const { spec, warnings } = question
     const fields = facetFields(by, spec.filters)
     const { per } = asked.prices
-    const counted = await readFacets(this.#settings, { ...query, by: fields, per }, question.request)
+    const counted = await readFacets(this.#settings, question, { by: fields, per })
     const facets =
       pricesBy === null
         ? counted
@@ -184,19 +181,22 @@ export class Market {
 
   /** What the reader may filter by. */
   filterSpec(request: MarketRequest): Promise<CurrentSpec> {
-    return this.#questions.spec(request)
+    // Two gateways that start together and request each other must not wait for each other.
+    return specFor(this.#settings, this.#readSpec, request, request.cdnLoop === undefined ? undefined : [])
   }
 
   /** The same for agents and people. `isCounted`: with the values that open listings have. */
-  async filters(request: MarketRequest, isCounted: boolean): Promise<FilterDescriptions> {
-    const { reader, signal } = request
-    const spec = await this.filterSpec(request)
-    const visible = this.#visibleTo(request)
+  async filters(asked: MarketRequest, isCounted: boolean): Promise<FilterDescriptions> {
+    const { reader, signal } = asked
+    const spec = await this.filterSpec(asked)
+    const visible = this.#visibleTo(asked)
     if (!isCounted) return describeFilters(spec, visible, null, this.#settings)
-    const { isLoop: _, ...path } = this.#questions.path(request)
-    const query = { ...ALL_OPEN, ...path, by: countedFilters(spec.filters), per: 'gpu' } as const
-    const budgetMs = this.#parts.countMs ?? COUNT_MS
-    const counts = await unlessRefused(readFacets(this.#settings, query, { reader, signal, budgetMs }))
+    const { isLoop: _, ...path } = pathOf(this.#settings, asked)
+    const request = { reader, signal, budgetMs: this.#settings.countMs ?? COUNT_MS }
+    const counted = { by: countedFilters(spec.filters), per: 'gpu' } as const
+    const counts = await unlessRefused(
+      readFacets(this.#settings, { query: { ...ALL_OPEN, ...path }, request }, counted),
+    )
     return describeFilters(spec, visible, counts, this.#settings)
   }
 
@@ -215,7 +215,7 @@ export class Market {
   /** What changes in `page`, from a position on or from now on. @throws EntrepotError `gone` where the position is not good */
   async changes(query: MarketQuery, since: string | null, request: MarketRequest): Promise<Following> {
     if (this.#changes === null) throw new EntrepotError('bad_request', 'Changes are not followed here')
-    return followChanges(this.#changes, await this.#questions.query(query, request), since)
+    return followChanges(this.#changes, await this.#check(query, request), since)
   }
 
   /** The state of each source, and the sources that gateways among them lack. */
@@ -242,9 +242,9 @@ export class Market {
     if (reader.filter.key === '' && !settings.rules.areAny) return null
     const asked = askNow(settings, ALL_OPEN, { reader })
     return new Map(
-      outcomesOf(asked, await matchesOf(settings, asked)).map(({ source, result, matched }) => [
+      outcomesOf(asked, await matchesOf(settings, asked)).map(({ source, answer, matched }) => [
         source.name,
-        result instanceof SourceError ? null : matched,
+        answer instanceof SourceError ? null : matched,
       ]),
     )
   }
@@ -270,8 +270,8 @@ export class Market {
 
   /** Whether the operator says that there are private sources which the reader does not see. */
   isPrivateHidden({ reader }: ByReader): boolean {
-    const { announcesPrivate = false, sources } = this.#parts
-    const isHidden = ({ source }: MarketSource) => source.visibility === 'private' && !maySee(reader, source)
+    const { announcesPrivate = false, sources } = this.#settings
+    const isHidden = (source: MarketSource) => source.visibility === 'private' && !maySee(reader, source)
     return announcesPrivate && sources.some(isHidden)
   }
 
@@ -301,15 +301,27 @@ export class Market {
     index.end(ranking)
   }
 
+  #check(
+    query: MarketQuery,
+    request: MarketRequest,
+    names?: readonly string[] | null,
+  ): Promise<CheckedQuery> {
+    return checkQuery(this.#settings, this.#readSpec, query, request, names)
+  }
+
   /** A question whose sources are prepared to answer it. */
-  async #ask(...question: Parameters<QueryReader['query']>): Promise<CheckedQuery> {
-    const checked = await this.#questions.query(...question)
+  async #ask(
+    query: MarketQuery,
+    request: MarketRequest,
+    names?: readonly string[] | null,
+  ): Promise<CheckedQuery> {
+    const checked = await this.#check(query, request, names)
     const budgetMs = await refresh(this.#settings.sources, checked)
     return { ...checked, request: { ...checked.request, budgetMs } }
   }
 
   #visibleTo({ reader }: ByReader): readonly MarketSource[] {
-    return this.#parts.sources.filter(({ source }) => maySee(reader, source))
+    return this.#settings.sources.filter((source) => maySee(reader, source))
   }
 }
 

@@ -1,7 +1,6 @@
-import { raceAbort } from '../domain/clock.ts'
 import type { Holding } from '../domain/source/holding.ts'
 import type { CheckedQuery } from './market-query.ts'
-import { visibleSources, withBudget } from './sources.ts'
+import { awaitWithin, visibleSources } from './sources.ts'
 
 /** Longest wait for the first listings of a source. */
 const ARRIVAL_MS = 1000
@@ -19,6 +18,6 @@ export async function refresh(
   if (waits.length === 0) return budgetMs
   const started = performance.now()
   const longestMs = caching === 'no-cache' ? budgetMs / 2 : Math.min(ARRIVAL_MS, budgetMs / 2)
-  await withBudget(longestMs, caller, (signal) => raceAbort(Promise.all(waits), signal)).catch(() => {})
+  await awaitWithin(longestMs, caller, waits)
   return Math.max(1, budgetMs - (performance.now() - started))
 }

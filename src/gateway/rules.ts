@@ -63,20 +63,12 @@ export class Rules {
   }
 
   /** Whether the operator leaves out a row of the index. */
-  readonly isOut = (copy: Copy): boolean => this.denies(copy, this.#index.about(copy.source).name)
-
-  denies(item: Item, source: string): boolean {
-    return this.#bySource.get(source)?.denies(item) === true
-  }
-
-  /** Of one that is denied: whether it is for no other reason than that its publisher is not known. */
-  isUncertain(item: Item, source: string): boolean {
-    return this.#bySource.get(source)?.isUncertain(item) === true
-  }
+  readonly isOut = (copy: Copy): boolean =>
+    this.of(this.#index.about(copy.source).name)?.denies(copy) === true
 
   /** Whether some rows of that number are left out since their publisher is not known. */
   hidesUnknown(source: string, number: number): boolean {
-    const rules = this.#bySource.get(source)
+    const rules = this.of(source)
     if (rules?.deniesSubjects !== true) return false
     if (this.#index.unknownSellersOf(number).some((seller) => rules.isUncertainSeller(seller))) return true
     const isUnknown = ({ source: of, publisher }: Copy): boolean => of === number && publisher === null
@@ -193,6 +185,7 @@ export class SourceRules {
     return this.#blocked.has(item) || isOutside(this.only.criteria, item)
   }
 
+  /** Of one that is denied: whether it is for no other reason than that its publisher is not known. */
   isUncertain(item: Item): boolean {
     return this.#blocked.mayHave(item) && !isOutside(this.only.criteria, item)
   }

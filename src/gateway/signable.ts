@@ -6,11 +6,3 @@ import { readPublisher } from '../signing/principal.ts'
 export function isSignable({ publisher, bytes }: Pick<Item, 'publisher' | 'bytes'>): boolean {
   return publisher !== null && readPublisher(publisher) !== null && isSignableJson(bytes)
 }
-
-export function isReadable(item: Item): boolean {
-  try {
-    return item.bytes.length > 0
-  } catch {
-    return false
-  }
-}

@@ -14,13 +14,13 @@ import type { MarketSettings } from './market-settings.ts'
 import type { MergedItem } from './pages/merged-item.ts'
 import type { AskRequest, Outcome } from './sources.ts'
 
-export type Reports = {
+/** `complete`: every source that could contribute has answered, fresh or stale. */
+export type Completeness = NamedSources<SourceNote> & { complete: boolean }
+
+/** `sources`: in the order of the configuration, each followed by those that it reported as missing. */
+export type Reports = NamedSources & {
   /** Whether every visible source answered, fresh or stale, and none reported a missing source. */
   complete: boolean
-  /** In the order of the configuration, each followed by those that it reported as missing. */
-  sources: readonly Report[]
-  /** Of many sources, those that `sources` does not name. */
-  sourcesCounted?: SourcesCounted | undefined
   outcomes: readonly Outcome[]
 }
 
@@ -29,16 +29,16 @@ export type Report = SourceReport & { detail?: string }
 
 export function reportOutcomes(
   outcomes: readonly Outcome[],
-  returned: ReadonlyMap<string, number>,
   { clock, describeFailure }: Pick<MarketSettings, 'clock' | 'describeFailure'>,
+  returned: ReadonlyMap<string, number> = new Map(),
 ): Reports {
   const now = clock.monotonic()
   const groups = outcomes.map((outcome): [Report, ...Report[]] => {
-    const { source, result } = outcome
+    const { source, answer } = outcome
     const { name } = source
     const report = reportOutcome(outcome, returned.get(name) ?? 0, now)
-    if (describeFailure && result instanceof SourceError) report.detail = describeFailure(result, name)
-    const { missing = [] } = result
+    if (describeFailure && answer instanceof SourceError) report.detail = describeFailure(answer, name)
+    const { missing = [] } = answer
     return [report, ...missing.map((entry) => reportMissing(name, entry))]
   })
   return { complete: outcomes.every(isComplete), ...nameSome(groups, { describeFailure }), outcomes }
@@ -68,7 +68,11 @@ export function nameSome<Note extends SourceNote>(
   return { sources, ...(loaded > 0 && { sourcesCounted: counted }) }
 }
 
-type NamedSources<Note = Report> = { sources: readonly Note[]; sourcesCounted?: SourcesCounted | undefined }
+type NamedSources<Note = Report> = {
+  sources: readonly Note[]
+  /** Of many sources, those that `sources` does not name. */
+  sourcesCounted?: SourcesCounted | undefined
+}
 
 /** The members of an answer about its sources. */
 export function sourceMembers<Note>({ sources, sourcesCounted }: NamedSources<Note>) {
@@ -85,31 +89,31 @@ export function countUnchecked(items: readonly Pick<MergedItem, 'unchecked'>[]):
   return items.reduce((count, { unchecked }) => count + Math.min(1, unchecked.length), 0)
 }
 
-export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
-  return !(result instanceof SourceError) && result.missing === undefined && result.part === undefined
+export function isComplete({ answer }: Outcome): boolean {
+  return !(answer instanceof SourceError) && answer.missing === undefined && answer.part === undefined
 }
 
 /** In whole seconds. */
 export const ageOf = (asOf: number, now: number): number => Math.max(0, Math.floor((now - asOf) / 1000))
 
 function reportOutcome(
-  { source, result, matched, elapsedMs }: Outcome,
+  { source, answer, matched, elapsedMs }: Outcome,
   returned: number,
   now: number,
 ): Report {
   const { name: registry, isOwn } = source
-  const { reason } = result
+  const { reason } = answer
   const mode = isOwn ? 'local' : undefined
   const elapsed_ms = Math.round(elapsedMs)
-  if (!(result instanceof SourceError)) {
-    const { stale, asOf, invalid, part } = result
+  if (!(answer instanceof SourceError)) {
+    const { stale, asOf, invalid, part } = answer
     const age_seconds = isOwn ? 0 : ageOf(asOf, now)
     const state = part?.state ?? (stale ? 'stale' : 'loaded')
     const [held, of] = [part?.held, part?.of]
     return { registry, mode, state, matched, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
   }
-  const filters = result.filters.length === 0 ? undefined : result.filters
-  const { state } = traitsOf(result.reason)
+  const filters = answer.filters.length === 0 ? undefined : answer.filters
+  const { state } = traitsOf(answer.reason)
   if (state === 'skipped') return { registry, mode, state, reason, filters, returned: returned || undefined }
   const why = state === 'unavailable' ? reason : undefined
   return { registry, mode, state, reason: why, matched: null, returned, elapsed_ms }
@@ -191,7 +195,7 @@ export function assertAnswerable(
     (outcome) => !outcome.source.isOwn && !NOT_ASKED.includes(failureOf(outcome)),
   )
   if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
-    throw noSourceError(upstreams, reports, isLoop)
+    throw noSourceError(upstreams, reports)
 }
 
 const NOT_ASKED: readonly (SourceReason | null)[] = ['loop', 'open_only']
@@ -223,8 +227,8 @@ export function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
   })
 }
 
-function failureOf({ result }: Outcome): SourceReason | null {
-  return result instanceof SourceError ? result.reason : null
+function failureOf({ answer }: Outcome): SourceReason | null {
+  return answer instanceof SourceError ? answer.reason : null
 }
 
 function hasAnswered(outcome: Outcome): boolean {

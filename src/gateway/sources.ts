@@ -1,25 +1,29 @@
-import { withDeadline } from '../domain/clock.ts'
+import { raceAbort, withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
 import { oncePerObject } from '../domain/remembered.ts'
-import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
+import type { FoundCopies, HeldAnswer, Holding } from '../domain/source/holding.ts'
+import type { Item } from '../domain/source/item.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Scope } from '../listing-index/scope.ts'
 import type { ByPrice } from './pages/price-groups.ts'
 
-/** What one source says in an answer: facts of what is held, or why nothing is shown. */
-export type Outcome = {
+/** What one source says: facts of what is held, or was found there, or why nothing is shown. */
+export type SourceAnswer<Facts = HeldAnswer> = {
   source: Holding
-  elapsedMs: number
-  result: Answered | SourceError
-  /** What matches there, whether better sources have it or not; 0 where nothing is shown. */
-  matched: number
+  /** 0 is the best. */
+  rank: number
+  answer: Facts | SourceError
 }
 
-export type Answered = Omit<HeldAnswer, 'source' | 'isCurrent'> & {
-  /** Absent: it is not reported again. */
-  isCurrent?: HeldAnswer['isCurrent'] | undefined
+export type AnswerFacts = Omit<FoundCopies, 'copies'> & Pick<HeldAnswer, 'part'>
+
+/** What one source says in an answer. */
+export type Outcome = SourceAnswer<AnswerFacts> & {
+  elapsedMs: number
+  /** What matches there, whether better sources have it or not; 0 where nothing is shown. */
+  matched: number
 }
 
 /** The reader of a question, and the sources that it names. */
@@ -33,12 +37,14 @@ export type Asker = {
 
 export type AskRequest = Asker & {
   signal: AbortSignal
-  /** Default: that of the settings. */
-  budgetMs?: number | undefined
+  budgetMs: number
   requireAll?: boolean | undefined
   /** Default: newest first. */
   byPrice?: ByPrice | undefined
 }
+
+/** What is asked, and how. */
+export type Asking = { query: ListingQuery; request: AskRequest }
 
 /** What one question reads: the rows of the sources that answer it now, and why the others do not. */
 export type Asked = {
@@ -58,8 +64,6 @@ export type Asked = {
   startedAt: number
 }
 
-export type SourceAnswer = { source: Holding; answer: HeldAnswer | SourceError }
-
 /** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */
 export function visibleSources(sources: readonly Holding[], { reader, named = null }: Asker) {
   const visible = reader.sources === null ? sources : sources.filter((source) => maySee(reader, source))
@@ -78,6 +82,15 @@ export const rankSources = oncePerObject((sources: readonly Holding[]): readonly
   sources.toSorted((a, b) => a.priority - b.priority),
 )
 
+/** Waits for all that come within `ms`, or until the caller leaves. */
+export async function awaitWithin(
+  ms: number,
+  caller: AbortSignal,
+  waits: readonly Promise<unknown>[],
+): Promise<void> {
+  await withBudget(ms, caller, (signal) => raceAbort(Promise.all(waits), signal)).catch(() => {})
+}
+
 /** Rejects with `timeout` where the work takes longer than `ms`. */
 export function withBudget<T>(
   ms: number,
@@ -86,4 +99,9 @@ export function withBudget<T>(
 ): Promise<T> {
   const timeoutError = () => new SourceError('timeout', `no answer within the budget of ${ms} ms`)
   return withDeadline({ ms, timeoutError, caller }, work)
+}
+
+/** `eu/curated` for a copy from the gateway `eu`. */
+export function qualifiedName(source: string, { origin }: Pick<Item, 'origin'>): string {
+  return origin === undefined ? source : `${source}/${origin.registry}`
 }

@@ -1,6 +1,6 @@
 import type { StandingFilter } from '../domain/query.ts'
 import { ConfigError, EntrepotError, type Violation } from '../errors.ts'
-import type { Filter } from '../filter-spec/filter.ts'
+import type { Criterion, Filter } from '../filter-spec/filter.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 
 /** Filters of a file: of the own filter spec, or derived; a list is the set of its values. */
@@ -36,10 +36,14 @@ export function standingFilter(
   })
   if (problems.length > 0) throw new ConfigError(problems)
   if (criteria.length === 0) return { criteria, filters: [], key: '' }
-  const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
+  return { criteria, filters: pairs, key: JSON.stringify([pairs, meaningsOf(criteria)]) }
+}
+
+/** Without the values: a reload may give a filter another meaning. */
+export function meaningsOf(criteria: readonly Criterion[]): unknown[] {
+  return criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
     return [path, op, value_type, alias_kind, onMissing]
   })
-  return { criteria, filters: pairs, key: JSON.stringify([pairs, meanings]) }
 }
 
 function textOf(filter: Filter | undefined, value: Value | readonly Value[]): string {

@@ -5,16 +5,16 @@ import { versionOf } from './asked.ts'
 import type { MarketSettings } from './market-settings.ts'
 import { CURSOR_SECONDS } from './pages/cursor.ts'
 import type { PriceBounds } from './pages/price-bounds.ts'
-import type { Asked, Outcome } from './sources.ts'
+import type { AnswerFacts, Asked, SourceAnswer } from './sources.ts'
 
 /** Whether an answer may be given again; `undefined`: never. */
 export type Validity = (() => boolean) | undefined
 
 type Made = {
   /** Default: what is held. */
-  results?: readonly Pick<Outcome, 'source' | 'result'>[]
+  from?: readonly SourceAnswer<AnswerFacts>[]
   nextCursor?: string | undefined
-  bounds?: PriceBounds
+  bounds: PriceBounds
 }
 
 /**
@@ -24,14 +24,13 @@ type Made = {
 export function validityOf(
   settings: MarketSettings,
   { answers, scope: { sources }, version }: Asked,
-  { results, nextCursor, bounds }: Made,
+  { from = answers, nextCursor, bounds }: Made,
 ): Validity {
   const { clock } = settings
   const now = clock.monotonic()
-  const lasting = results === undefined ? lastingOf(answers) : readLasting(results)
+  const lasting = lastingOf(from)
   if (lasting === undefined) return undefined
   const { checks, readAt } = lasting
-  const isOfBounds = bounds?.isCurrent ?? (() => true)
   let until = nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
   if (checks.length >= MANY_SOURCES) until = Math.min(until, now + 1000)
   else for (const at of readAt) until = Math.min(until, at + Math.floor((now - at) / 1000 + 1) * 1000)
@@ -40,7 +39,7 @@ export function validityOf(
     return (
       now < until &&
       versionOf(settings, sources) === version &&
-      isOfBounds() &&
+      bounds.isCurrent() &&
       checks.every((check) => check(now))
     )
   }
@@ -49,22 +48,17 @@ export function validityOf(
 /** `readAt`: of the sources with an age, as `asOf`. */
 type Lasting = { checks: readonly ((now: number) => boolean)[]; readAt: readonly number[] }
 
-/** `undefined` where it may not be reported again. */
-function readLasting(results: NonNullable<Made['results']>): Lasting | undefined {
+/** `undefined` where it may not be reported again. Many questions have the same answers of their sources. */
+const lastingOf = oncePerObject((answers: NonNullable<Made['from']>): Lasting | undefined => {
   const checks: ((now: number) => boolean)[] = []
   const readAt: number[] = []
-  for (const { source, result } of results) {
-    if (result instanceof SourceError || result.stale || result.isCurrent === undefined) return undefined
-    checks.push(result.isCurrent)
-    if (!source.isOwn) readAt.push(result.asOf)
+  for (const { source, answer } of answers) {
+    if (answer instanceof SourceError || answer.stale || answer.isCurrent === undefined) return undefined
+    checks.push(answer.isCurrent)
+    if (!source.isOwn) readAt.push(answer.asOf)
   }
   return { checks, readAt }
-}
-
-/** Many questions have the same answers of their sources. */
-const lastingOf = oncePerObject((answers: Asked['answers']) =>
-  readLasting(answers.map(({ source, answer }) => ({ source, result: answer }))),
-)
+})
 
 /** `other` absent: the first alone. */
 export function bothHold(one: Validity, other: Validity): Validity {

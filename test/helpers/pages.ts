@@ -63,13 +63,15 @@ export function settingsOver(
     index,
     ranking,
     rules,
-    sources: holdings,
+    sources: holdings.map((holding) => ({ ...holding, health: () => [] })),
+    spec: EMPTY_SPEC,
     ranks: new Map(names.map((name, rank) => [name, rank])),
     budgetMs: 60_000,
     clock,
     tokens,
     vocabulary: VOCABULARY,
     itemPrices: new ItemPrices(tokens),
+    cursors: new Cursors('the secret of all replicas', () => clock.now() / 1000),
     boundsOf: async () => NO_BOUNDS,
   }
 }
@@ -79,22 +81,24 @@ export function gatewayOver(
   sources: readonly FakeSource[],
   { clock = manualClock(), ...options }: GatewayOptions = {},
 ) {
-  const cursors = new Cursors('the secret of all replicas', () => clock.now() / 1000)
-  const settings = { ...settingsOver(sources, { clock, ...options }), cursors }
+  const settings = settingsOver(sources, { clock, ...options })
   const askingOf = ({
     reader = createReaders({ sources }).of(ANONYMOUS),
     signal = new AbortController().signal,
+    budgetMs = 60_000,
     ...options
   }: ReadOptions) => ({
     reader,
     signal,
+    budgetMs,
     ...options,
   })
   /** Default: the first 50 listings. */
   const page = (
     { limit = 50, offset = 0, ...query }: Partial<ListingQuery & Paging> = {},
     { cursor = null, ...options }: ReadOptions = {},
-  ) => readPage(settings, listingQuery(query), { limit, offset, cursor }, askingOf(options))
+  ) =>
+    readPage(settings, { query: listingQuery(query), request: askingOf(options) }, { limit, offset, cursor })
   /** Lines of the stream; the last one is about the sources. */
   const lines = async (
     options: ReadOptions = {},

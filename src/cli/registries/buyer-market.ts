@@ -9,8 +9,8 @@ import type { SourceError } from '../../domain/source/source-error.ts'
 import { inOneTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { type Market, openMarket } from '../../gateway/market.ts'
-import type { MarketSource } from '../../gateway/market-parts.ts'
 import type { MarketRequest } from '../../gateway/market-query.ts'
+import type { MarketSource } from '../../gateway/market-settings.ts'
 import { Cursors } from '../../gateway/pages/cursor.ts'
 import type { Report } from '../../gateway/source-report.ts'
 import { CopyIndex } from '../../listing-index/copy-index.ts'
@@ -35,20 +35,17 @@ type BuyerOptions = {
   deadlines: Deadlines
   /** Of each Registry. Default: `MAX_LISTINGS`. */
   maxListings?: number
-  /** Default: pages have no cursors. */
-  cursors?: Cursors
   onSettled?: (registry: Registry, isAnswer: boolean) => void
   describeFailure?: (failure: SourceError, url: string) => string
 }
 
-/** The Registries that a buyer reads, the best first, as one market. Sources are named by the exact URLs. */
+/** The Registries that a buyer reads, the best first, as one market. Sources are named by the exact URLs; its cursors are valid in it alone. */
 export function openBuyerMarket(
   client: RegistryClient,
   { registries, tokens }: Pick<SelectedRegistries, 'registries' | 'tokens'>,
   {
     deadlines: { registryMs, wholeMs = registryMs, overallMs },
     maxListings = MAX_LISTINGS,
-    cursors,
     onSettled = () => {},
     describeFailure = (failure, url) => describeForBuyer(failure, registryOf(registries, url)),
   }: BuyerOptions,
@@ -69,23 +66,18 @@ export function openBuyerMarket(
       budgetMs: overallMs + EVALUATION_MS,
       countMs: overallMs,
       clock: systemClock,
-      cursors: cursors ?? null,
+      cursors: new Cursors(randomBytes(16).toString('hex'), () => Date.now() / 1000),
       sourceOf: (name) => registryOf(registries, name).url,
       describeFailure,
     }),
   )
 }
 
-/** For agents, for as long as the process runs; cursors are valid for that time. */
-export function openAgentMarket(
-  client: RegistryClient,
-  selected: SelectedRegistries,
-  cursors: Cursors = new Cursors(randomBytes(16).toString('hex'), () => Date.now() / 1000),
-): Market {
+/** For agents, for as long as the process runs. */
+export function openAgentMarket(client: RegistryClient, selected: SelectedRegistries): Market {
   const registryMs = Math.min(selected.discoveryTimeoutMs, AGENT_MS)
   return openBuyerMarket(client, selected, {
     deadlines: { registryMs, wholeMs: AGENT_MS, overallMs: AGENT_MS },
-    cursors,
     describeFailure: ({ message }) => message,
   })
 }
@@ -103,12 +95,10 @@ function registrySource(
   const spec = specs[priority]!
   const source = client.source(registry, spec, options)
   return {
-    source: {
-      ...source,
-      fetch: async (query, signal) => {
-        await source.fetch?.(query, signal)
-        onSettled(registry, hasAnswer(source, query))
-      },
+    ...source,
+    fetch: async (query, signal) => {
+      await source.fetch?.(query, signal)
+      onSettled(registry, hasAnswer(source, query))
     },
     spec,
     health: () => healthOf(client, registry, timeoutMs),

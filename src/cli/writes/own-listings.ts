@@ -1,6 +1,6 @@
 import { coversRegistry } from '../../domain/source/missing-source.ts'
 import { EVERYTHING } from '../../gateway/pages/ids-beginning.ts'
-import { qualifiedName } from '../../gateway/pages/merged-item.ts'
+import { qualifiedName } from '../../gateway/sources.ts'
 import { type JsonObject, parseObject, textAt } from '../../json/value.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport } from '../../wire/source.ts'

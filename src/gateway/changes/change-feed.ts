@@ -3,10 +3,9 @@ import { randomId } from '../../domain/random-id.ts'
 import type { Holding, HoldingChange } from '../../domain/source/holding.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyIndex } from '../../listing-index/copy-index.ts'
-import type { FollowedRegistry } from './followed-registry.ts'
-import { changesBetween, statesOf } from './held-copy.ts'
-import { StoredLog, type StoredLogOptions } from './stored-log.ts'
-import { unloggedChanges } from './unlogged-changes.ts'
+import { type SourceChange, type States, statesOf } from './held-copy.ts'
+import type { LogInMemory } from './log-in-memory.ts'
+import { type FollowedRegistry, StoredLog, type StoredLogOptions } from './stored-log.ts'
 
 type Attached = {
   sources: readonly Holding[]
@@ -154,18 +153,31 @@ export class ChangeFeed {
     void this.stored.append()
   }
 
+  /** With the copy that was shown before: none where there was none, or the operator left it out. */
   #enqueueChanges(source: Holding, listingId: string, before: readonly Copy[], after: readonly Copy[]): void {
     const { name } = source
+    const [earlier, later] = [statesOf(before, name), statesOf(after, name)]
     const isDenied = (copy: Copy): boolean => [...this.#attached].some((one) => one.isDenied(copy, name))
-    const isPushedOut = ({ position }: Copy): boolean => {
-      // A Registry has one listing of an id: another publisher has it now.
-      if (!source.isGateway && after.length > 0) return false
-      const number = source.coverage() === 'partial' ? source.rows() : null
-      const [oldest] = number === null ? [] : this.#options.index.walk(number, 'oldest').take(1)
-      return oldest !== undefined && position <= oldest.position
+    const shown = (copy: Copy | undefined) => (copy === undefined || isDenied(copy) ? null : copy)
+    // A Registry has one listing of an id: where another publisher has it now, the earlier one is gone.
+    const isReplaced = !source.isGateway && after.length > 0
+    for (const [key, { publisher, copy }] of earlier) {
+      if (later.has(key)) continue
+      const state = !isReplaced && this.#isPushedOut(source, copy) ? PUSHED_OUT : GONE
+      this.stored.put({ source: name, key, listingId, publisher, state }, shown(copy))
     }
-    const about = { source: name, listingId, isDenied, isPushedOut }
-    for (const [entry, earlier] of changesBetween(before, after, about)) this.stored.put(entry, earlier)
+    for (const [key, { state, publisher }] of later) {
+      const known = earlier.get(key)
+      if (known?.state !== state)
+        this.stored.put({ source: name, key, listingId, publisher, state }, shown(known?.copy))
+    }
+  }
+
+  /** Whether the source may still have a copy that is gone here. */
+  #isPushedOut(source: Holding, { position }: Copy): boolean {
+    const number = source.coverage() === 'partial' ? source.rows() : null
+    const [oldest] = number === null ? [] : this.#options.index.walk(number, 'oldest').take(1)
+    return oldest !== undefined && position <= oldest.position
   }
 
   /** Whose rows of that number are read. */
@@ -179,7 +191,7 @@ export class ChangeFeed {
   }
 
   /** What the source has of one id. */
-  #statesOf(source: Holding, listingId: string): ReturnType<typeof statesOf> {
+  #statesOf(source: Holding, listingId: string): States {
     return statesOf(rowsOf(this.#options.index.copiesOf(listingId), source.rows()), source.name)
   }
 
@@ -238,7 +250,7 @@ export class ChangeFeed {
     const listingIds = await registry.changedSince(followed)
     const { name } = registry
     const [own] = this.#named(name)
-    const statesOf = (id: string) => (own === undefined ? new Map() : this.#statesOf(own, id))
+    const statesOf = (id: string): States => (own === undefined ? new Map() : this.#statesOf(own, id))
     const changes =
       listingIds === 'lost' ? null : unloggedChanges(this.stored.log, { name, statesOf }, listingIds)
     for (const change of changes ?? []) this.stored.put(change)
@@ -272,4 +284,30 @@ const WHOLE = { key: WHOLE_SOURCE, listingId: '', publisher: null }
 
 function rowsOf(copies: readonly Copy[], number: number | null): Copy[] {
   return copies.filter(({ source }) => source === number)
+}
+
+/** What the log lacks of listings that have changed; `null` where the publisher of a removed one is not known. */
+function unloggedChanges(
+  log: LogInMemory,
+  { name, statesOf }: { name: string; statesOf: (listingId: string) => States },
+  listingIds: readonly string[],
+): SourceChange[] | null {
+  const changed = new Set(listingIds)
+  const logged = new Map<string, FeedEntry[]>()
+  for (const entry of log.after(0))
+    if (entry.source === name && changed.has(entry.listingId))
+      logged.set(entry.listingId, [...(logged.get(entry.listingId) ?? []), entry])
+  const changes: SourceChange[] = []
+  for (const listingId of changed) {
+    const copies = statesOf(listingId)
+    const entries = logged.get(listingId) ?? []
+    if (copies.size === 0 && entries.length === 0) return null
+    for (const { key, publisher, state } of entries)
+      if (state !== GONE && !copies.has(key))
+        changes.push({ source: name, key, listingId, publisher, state: GONE })
+    for (const [key, { publisher, state }] of copies)
+      if (log.latest(name, key)?.state !== state)
+        changes.push({ source: name, key, listingId, publisher, state })
+  }
+  return changes
 }

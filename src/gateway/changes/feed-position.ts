@@ -58,10 +58,13 @@ export function goneError(why: string): EntrepotError {
 const POSITION_LENGTH = 16
 /** Hexadecimal digits: 64 bits. */
 const MISSING_LENGTH = 16
-export const MAX_MISSING = 64
+const MAX_MISSING = 64
 /** Characters of a random id. */
 const START_LENGTH = 16
 const MAX_LENGTH = 1000
+
+/** Of the source of that rank among those of a reader; all ranks beyond the last bit share it. */
+export const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
 
 const digits = (position: number): string => String(position).padStart(POSITION_LENGTH, '0')
 

@@ -10,14 +10,12 @@ import { EntrepotError } from '../../errors.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import { askNow } from '../asked.ts'
-import type { Completeness, MarketParts } from '../market-parts.ts'
 import type { CheckedQuery, Question } from '../market-query.ts'
-import type { MarketSettings } from '../market-settings.ts'
+import type { MarketSettings, MarketSource } from '../market-settings.ts'
 import { questionOf } from '../pages/page.ts'
-import { nameSome } from '../source-report.ts'
-import { type Change, changeOf, UNKNOWN } from './change-of.ts'
-import { type FeedPosition, goneError, MAX_MISSING, openPosition, sealPosition } from './feed-position.ts'
-import { type ChangesView, shownNow, viewOf } from './shown-listings.ts'
+import { type Completeness, nameSome } from '../source-report.ts'
+import { type Change, type ChangesView, changeOf, shownNow, UNKNOWN, viewOf } from './change-of.ts'
+import { bitOf, type FeedPosition, goneError, openPosition, sealPosition } from './feed-position.ts'
 import type { StoredLog } from './stored-log.ts'
 
 /** Entries of the reader's sources that are looked at in one turn of the event loop, and for one answer. */
@@ -50,8 +48,7 @@ export type Following = {
   sources: () => Completeness
 }
 
-/** `parts`: the sources with their health. */
-export type ChangesSettings = MarketSettings & { feed: StoredLog; parts: MarketParts; reads: SharedReads }
+export type ChangesSettings = MarketSettings & { stored: StoredLog; reads: SharedReads }
 
 /** By what they read: a change wakes many readers of one query at one position. */
 type SharedReads = {
@@ -66,41 +63,41 @@ export async function followChanges(
   checked: CheckedQuery,
   since: string | null,
 ): Promise<Following> {
-  const { feed, sources } = settings
+  const { stored, sources } = settings
   const view = viewOf(sources, checked)
-  const question = questionIn(feed, view)
+  const question = questionIn(stored, view)
   // Of the names by which reads are shared, many are kept.
   const digest = hash('sha256', question, 'base64url')
-  const open = (text: string) => openPosition(text, question, feed.log.incarnation)
-  const start = since ?? sealNow(settings, missingIn(settings, view), question)
-  let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
-  if (latest.position.position > feed.log.end) await readBehind(feed, checked.request.signal)
+  const open = (text: string) => openPosition(text, question, stored.log.incarnation)
+  const start = since ?? sealNow(settings, shownNow(settings, view).missing, question)
+  let latest = { incarnation: stored.log.incarnation, text: start, position: open(start) }
+  if (latest.position.position > stored.log.end) await readBehind(stored, checked.request.signal)
   checkPosition(settings, view, latest.position)
   return {
     position: start,
     read: async (text, limit) => {
       for (const { prepare } of view.ranked) prepare(undefined, checked.request.signal)
-      const { incarnation } = feed.log
+      const { incarnation } = stored.log
       if (latest.text !== text || latest.incarnation !== incarnation)
         latest = { incarnation, text, position: open(text) }
       const from = latest.position
       checkPosition(settings, view, from)
-      if (from.position === feed.log.end && from.caughtUpTo === from.position)
+      if (from.position === stored.log.end && from.caughtUpTo === from.position)
         return { changes: [], hasMore: false, position: text }
       const { position, ...read } = await readTogether(settings, view, { digest, from, limit })
       if (position === null) return { ...read, position: text }
-      return { ...read, position: sealPosition(position, question, feed.log.incarnation) }
+      return { ...read, position: sealPosition(position, question, stored.log.incarnation) }
     },
-    onAdvance: (notify) => feed.advanced.listen(notify),
+    onAdvance: (notify) => stored.advanced.listen(notify),
     sources: () => describeSources(settings, view),
   }
 }
 
 /** Another replica may have read further. */
-function readBehind(feed: StoredLog, caller: AbortSignal): Promise<void> {
+function readBehind(stored: StoredLog, caller: AbortSignal): Promise<void> {
   const timeoutError = () =>
     new EntrepotError('unavailable', 'The changes up to that position are not here yet: ask again')
-  return withDeadline({ ms: READ_MS, timeoutError, caller }, (signal) => raceAbort(feed.read(), signal))
+  return withDeadline({ ms: READ_MS, timeoutError, caller }, (signal) => raceAbort(stored.read(), signal))
 }
 
 /** The position of now, for a reading that begins, and whether it is still good. */
@@ -108,39 +105,24 @@ export function currentPosition(
   settings: ChangesSettings,
   question: Question,
 ): { text: string; isGood: () => boolean } {
-  const { feed, sources } = settings
-  const { log } = feed
+  const { stored, sources } = settings
+  const { log } = stored
   const { incarnation, end } = log
   const view = viewOf(sources, question)
-  const missing = missingIn(settings, view)
-  const text = sealNow(settings, missing, questionIn(feed, view))
+  const { missing } = shownNow(settings, view)
+  const text = sealNow(settings, missing, questionIn(stored, view))
   return {
     text,
     isGood: () =>
-      log.incarnation === incarnation && log.reachesBack(end) && missingIn(settings, view) === missing,
+      log.incarnation === incarnation && log.reachesBack(end) && shownNow(settings, view).missing === missing,
   }
 }
 
-function sealNow(
-  { feed: { log }, clock }: Pick<ChangesSettings, 'feed' | 'clock'>,
-  missing: bigint,
-  question: string,
-): string {
+function sealNow({ stored: { log }, clock }: ChangesSettings, missing: bigint, question: string): string {
   const { end, incarnation } = log
   const now = { position: end, caughtUpTo: end, missing, start: log.startBefore(end), at: clock.now() * 1000 }
   return sealPosition(now, question, incarnation)
 }
-
-/**
- * Sources that could be followed and are not now, one bit a rank: a reader without their listings reads again later. All
- * ranks beyond the last bit share it.
- */
-function missingIn(settings: ChangesSettings, view: ChangesView): bigint {
-  const { followed } = shownNow(settings, view)
-  return view.ranked.reduce((bits, { name }, rank) => (followed.has(name) ? bits : bits | bitOf(rank)), 0n)
-}
-
-const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
 
 function questionIn({ epoch }: StoredLog, { request, query, ranked }: ChangesView): string {
   const isOwn = ranked.every((source) => source.isOwn)
@@ -155,11 +137,11 @@ function checkPosition(
   view: ChangesView,
   { position, missing, start }: Pick<FeedPosition, 'position' | 'missing' | 'start'>,
 ): void {
-  const { log } = settings.feed
+  const { log } = settings.stored
   if (!log.reachesBack(position)) throw goneError('is too old')
   const known = log.startBefore(position)
   if (known !== '' && known !== start) throw goneError('is of changes that the store has lost')
-  if ((missing & ~missingIn(settings, view)) !== 0n)
+  if ((missing & ~shownNow(settings, view).missing) !== 0n)
     throw goneError('is of a reading that lacked a source, which answers again')
   for (const { name } of view.ranked)
     if ((log.latest(name, WHOLE_SOURCE)?.position ?? 0) > position)
@@ -174,12 +156,17 @@ function readTogether(
   view: ChangesView,
   { digest, from, limit }: { digest: string; from: FeedPosition; limit: number },
 ): Promise<EntriesRead> {
-  const { feed, reads } = settings
+  const { stored, reads } = settings
   const { position, caughtUpTo, missing } = from
   // The digest leaves out which gateways a query has passed, and these decide which sources it reads.
-  const asked = [feed.log.incarnation, digest, position, caughtUpTo, missing, ...(view.query.via ?? [])].join(
-    ' ',
-  )
+  const asked = [
+    stored.log.incarnation,
+    digest,
+    position,
+    caughtUpTo,
+    missing,
+    ...(view.query.via ?? []),
+  ].join(' ')
   const key = `${limit} ${asked}`
   const running = reads.running.get(key)
   if (running !== undefined) return running
@@ -197,11 +184,11 @@ function readTogether(
 
 /** What others change moves no position of the reader, until it is half as old as it may get. */
 function isQuiet(
-  { feed, clock }: ChangesSettings,
+  { stored, clock }: ChangesSettings,
   from: FeedPosition,
   { changes, hasMore, position: { missing } }: FoundEntries,
 ): boolean {
-  const isOld = Math.abs(clock.now() * 1000 - from.at) > feed.retentionMs / 2
+  const isOld = Math.abs(clock.now() * 1000 - from.at) > stored.retentionMs / 2
   const isCaughtUp = from.caughtUpTo === from.position
   return changes.length === 0 && !hasMore && missing === from.missing && isCaughtUp && !isOld
 }
@@ -214,8 +201,8 @@ async function readEntries(
   from: FeedPosition,
   limit: number,
 ): Promise<FoundEntries> {
-  const { feed, clock } = settings
-  const { log } = feed
+  const { stored, clock } = settings
+  const { log } = stored
   const { incarnation } = log
   const bounds = await settings.boundsOf(view.request.reader)
   const rankOf = new Map(view.ranked.map(({ name }, rank) => [name, rank]))
@@ -259,10 +246,10 @@ function describeSources(settings: ChangesSettings, view: ChangesView): Complete
   const answers = new Map(
     askNow(settings, query, view.request).answers.map((one) => [one.source, one.answer]),
   )
-  const groups = settings.parts.sources
-    .filter(({ source }) => answers.has(source))
-    .map(({ source, health }): [SourceNote, ...SourceNote[]] => {
-      const [note, ...gaps] = currentNotes(health)
+  const groups = settings.sources
+    .filter((source) => answers.has(source))
+    .map((source): [SourceNote, ...SourceNote[]] => {
+      const [note, ...gaps] = currentNotes(source)
       return [
         describe(note!, answers.get(source)),
         ...gaps,
@@ -284,7 +271,7 @@ function describe({ registry, state, reason, held, of }: SourceNote, answer: unk
   return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
 }
 
-function currentNotes(health: MarketParts['sources'][number]['health']): readonly SourceNote[] {
+function currentNotes({ health }: MarketSource): readonly SourceNote[] {
   const notes = health(AbortSignal.abort())
   if (notes instanceof Promise) throw new EntrepotError('internal', 'a source that is followed is held')
   return notes

@@ -6,7 +6,7 @@ import { SingleFlight } from '../../domain/single-flight.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { Feed, NewFeedChange } from '../../store/feed.ts'
 import { EarlierCopies } from './earlier-copies.ts'
-import type { FollowedRegistry } from './followed-registry.ts'
+import type { SourceChange } from './held-copy.ts'
 import { LogInMemory, nameOf } from './log-in-memory.ts'
 
 /** Entries per read, and per append: about 10 ms of SQLite. */
@@ -25,6 +25,17 @@ export type StoredLogOptions = {
   retentionMs: number
   clock: Clock
   onFault: (cause: unknown) => void
+}
+
+/** The own Registry: it follows a changelog, which is ahead of the log of changes. */
+export type FollowedRegistry = {
+  name: string
+  /** Of the changelog. */
+  position: () => string
+  /** Resolves when every change of the store before this call is in memory. */
+  catchUp: () => Promise<void>
+  /** Ids that have changed since a position of the changelog; `lost` where that is not known, or not of which publisher. */
+  changedSince: (position: string) => Promise<readonly string[] | 'lost'>
 }
 
 /** What the log has to know of the sources. */
@@ -73,7 +84,7 @@ export class StoredLog {
   }
 
   /** For the next `append`. @param before the copy that was shown before the change; absent where it is not known */
-  put(change: Omit<NewFeedChange, 'known'>, before?: Copy | null): void {
+  put(change: SourceChange, before?: Copy | null): void {
     const name = nameOf(change)
     const { position = 0, state } = this.log.latest(change.source, change.key) ?? {}
     // A reader may keep what was pushed out.

@@ -1,6 +1,5 @@
 import { addTo, byCount } from '../../domain/counts.ts'
 import type { PricePer } from '../../domain/price/price-key.ts'
-import type { ListingQuery } from '../../domain/query.ts'
 import type { PriceGrouping } from '../../domain/source/selection.ts'
 import { inTurns } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
@@ -13,13 +12,10 @@ import type { FacetJson, NotCounted, PriceRangeJson } from '../../wire/facets.ts
 import { ask, matchesOf, nameIn, outcomesOf, whileLearning } from '../asked.ts'
 import { type Question, withFilters } from '../market-query.ts'
 import type { MarketSettings } from '../market-settings.ts'
-import { qualifiedName } from '../pages/merged-item.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from '../source-report.ts'
-import type { Asked, AskRequest } from '../sources.ts'
+import { type Asked, type Asking, qualifiedName } from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
-import { countLeftOut } from './count-left-out.ts'
-import { countOutliers } from './count-outliers.ts'
-import { rangesOf } from './price-ranges.ts'
+import { countLeftOut, countOutliers, rangesOf } from './facet-prices.ts'
 
 /** Counts per source of the copy that is shown, under the names that readers see. */
 export const REGISTRY_FACET = 'registry'
@@ -30,7 +26,7 @@ const MAX_VALUE_LENGTH = 200
 /** Most values that are counted at once, of all fields: about 25 ms. */
 const MAX_COUNTED_VALUES = 100_000
 
-export type FacetsQuery = ListingQuery & {
+export type Counted = {
   /** Filters whose values are counted, or `registry`. At most `MAX_FACETS`. */
   by: readonly (Filter | typeof REGISTRY_FACET)[]
   per: PricePer
@@ -60,7 +56,7 @@ const DEFAULT_FACETS = ['gpu', 'service_name', 'region']
 export function facetFields(
   names: readonly string[] | null,
   filters: ReadonlyMap<string, Filter>,
-): FacetsQuery['by'] {
+): Counted['by'] {
   const choices = [REGISTRY_FACET, ...filters.keys()]
   const fields = new Set(names ?? [...DEFAULT_FACETS.filter((name) => filters.has(name)), REGISTRY_FACET])
   if (fields.size > MAX_FACETS)
@@ -78,11 +74,12 @@ export function facetFields(
 /** Over distinct listings. Rejects as a page does. */
 export async function readFacets(
   settings: MarketSettings,
-  { by, per, ...query }: FacetsQuery,
-  request: AskRequest,
+  question: Asking,
+  { by, per }: Counted,
 ): Promise<MergedFacets> {
+  const { request } = question
   const { signal: caller, reader } = request
-  const asked = await ask(settings, query, request)
+  const asked = await ask(settings, question)
   const matches = await matchesOf(settings, asked)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
   const prices = pricesPer(per, settings)
@@ -93,7 +90,7 @@ export async function readFacets(
   const outliers = await inTurns(countOutliers(counting), caller)
   const { registries, copies } = await countRegistries(settings, asked, matches)
   const { total } = matches
-  const reports = reportOutcomes(outcomesOf(asked, matches), new Map(), settings)
+  const reports = reportOutcomes(outcomesOf(asked, matches), settings)
   assertAnswerable({ ...reports, total }, request)
   const ranges = rangesOf(counting, counts.prices, outliers)
   const facets = by.map((field) => {
@@ -136,8 +133,8 @@ export async function withPrices(
       values.push(one)
       continue
     }
-    const { query, request } = withFilters(question, [...question.query.filters, [name, one.value]])
-    const { prices } = await readFacets(settings, { ...query, by: [], per }, request)
+    const ofValue = withFilters(question, [...question.query.filters, [name, one.value]])
+    const { prices } = await readFacets(settings, ofValue, { by: [], per })
     values.push({ ...one, prices: [...prices] })
   }
   return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
@@ -151,12 +148,12 @@ function pricesPer(per: PricePer, { tokens, vocabulary }: MarketSettings): Price
 /** Listings by value of a filter, over the sources that answer. Rejects with an EntrepotError where they cannot be counted. */
 export async function countValues(
   settings: MarketSettings,
-  { query, request }: Pick<Question, 'query' | 'request'>,
+  question: Asking,
   field: Filter,
 ): Promise<ReadonlyMap<string, number>> {
-  const matches = await matchesOf(settings, await ask(settings, query, request))
+  const matches = await matchesOf(settings, await ask(settings, question))
   assertCountable(matches, [field])
-  const [values] = await whileLearning(matches.values([field]), request.signal)
+  const [values] = await whileLearning(matches.values([field]), question.request.signal)
   return values!
 }
 
@@ -220,13 +217,13 @@ function modelsOf({ name, parseDerived }: Filter, { vocabulary }: MarketSettings
   return vocabulary.tables.gpus.models.map(({ model }) => model)
 }
 
-/** The Registry may have changed between two counts, so some could be below 1. */
+/** All copies of a source may be hidden. */
 function facetOf(counts: ReadonlyMap<string, number>, missing: number): FacetJson {
   const top: [value: string, count: number][] = []
   let all = 0
   for (const entry of counts) {
     const [value, count] = entry
-    if (count < 1) continue
+    if (count === 0) continue
     all += count
     if (value.length > MAX_VALUE_LENGTH || (top.length === MAX_VALUES && byCount(entry, top.at(-1)!) > 0))
       continue
@@ -235,11 +232,7 @@ function facetOf(counts: ReadonlyMap<string, number>, missing: number): FacetJso
     if (top.length > MAX_VALUES) top.pop()
   }
   const shown = sum(top, ([, count]) => count)
-  return {
-    values: top.map(([value, count]) => ({ value, count })),
-    other: all - shown,
-    missing: Math.max(0, missing),
-  }
+  return { values: top.map(([value, count]) => ({ value, count })), other: all - shown, missing }
 }
 
 function sum<T>(all: readonly T[], of: (one: T) => number): number {

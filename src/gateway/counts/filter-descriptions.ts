@@ -4,9 +4,8 @@ import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { FacetJson } from '../../wire/facets.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import type { CurrentSpec } from '../current-spec.ts'
-import type { Completeness, MarketSource } from '../market-parts.ts'
-import type { MarketSettings } from '../market-settings.ts'
-import { nameSome } from '../source-report.ts'
+import type { MarketSettings, MarketSource } from '../market-settings.ts'
+import { type Completeness, nameSome } from '../source-report.ts'
 import type { MergedFacets } from './facets.ts'
 
 export type FilterDescription = FilterDefinition & {
@@ -57,7 +56,7 @@ export function describeFilters(
       Array.from(sources, (source) => [source] as const),
       settings,
     ),
-    undeclared: visible.filter(declaresNone).map(({ source }) => source.name),
+    undeclared: visible.filter(declaresNone).map(({ name }) => name),
     counted: counts === null ? 'none' : counts.complete ? 'all' : 'some',
     complete: sources.every(({ state }) => hasAnswered(state)),
   }
@@ -76,14 +75,13 @@ function declaresNone({ spec }: MarketSource): boolean {
 
 /** With the age of what was counted. */
 function noteOnSpec(
-  one: MarketSource,
+  source: MarketSource,
   counts: MergedFacets | null,
   { describeFailure }: MarketSettings,
 ): SourceNote {
-  const { source, spec } = one
-  const { name, isOwn } = source
+  const { name, isOwn, spec } = source
   const named = { registry: name, ...(isOwn && { mode: 'local' as const }) }
-  if (spec === undefined || spec.current !== null || declaresNone(one)) {
+  if (spec === undefined || spec.current !== null || declaresNone(source)) {
     const { state, ...counted } = counts?.sources.find(({ registry }) => registry === name) ?? {}
     return state !== undefined && hasAnswered(state)
       ? { ...counted, ...named, state }

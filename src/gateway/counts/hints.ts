@@ -12,7 +12,7 @@ import { ask, matchesOf } from '../asked.ts'
 import { type Question, withFilters } from '../market-query.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { unlessRefused } from '../source-report.ts'
-import { visibleSources } from '../sources.ts'
+import { type Asking, visibleSources } from '../sources.ts'
 import { countValues } from './facets.ts'
 
 /** By derived filter: listings that match all other filters, and that this one cannot judge. */
@@ -206,7 +206,7 @@ async function suggestPublishers(
   if (publisher === null || publisherNamed(publisher) !== null) return []
   const [head = '', tail = ''] = publisher.split(/…|\.{3}/)
   if (head.length < MIN_BEGINNING) return []
-  const asked = await ask(settings, { ...query, publisher: null }, request)
+  const asked = await ask(settings, { query: { ...query, publisher: null }, request })
   const meant = [...(await matchesOf(settings, asked)).sellers()].filter(
     (one) => one.toLowerCase().startsWith(head) && one.toLowerCase().endsWith(tail),
   )
@@ -246,9 +246,6 @@ async function valuesOf(
 }
 
 /** Listings that match, each once, over the sources that answer. */
-async function countMatches(
-  settings: MarketSettings,
-  { query, request }: Pick<Question, 'query' | 'request'>,
-): Promise<number> {
-  return (await matchesOf(settings, await ask(settings, query, request))).total
+async function countMatches(settings: MarketSettings, question: Asking): Promise<number> {
+  return (await matchesOf(settings, await ask(settings, question))).total
 }

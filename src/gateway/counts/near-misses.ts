@@ -15,6 +15,7 @@ import type { MergedItem } from '../pages/merged-item.ts'
 import { readPage } from '../pages/page.ts'
 import type { ByPrice } from '../pages/price-groups.ts'
 import { unlessRefused } from '../source-report.ts'
+import type { Asking } from '../sources.ts'
 import { countValues } from './facets.ts'
 
 /** A listing that differs from what was asked in one thing. */
@@ -163,10 +164,10 @@ async function nearestNumber(
 async function missOfPrice(
   settings: MarketSettings,
   question: Question,
-  { tokens, per, scaleOf, max }: PriceLimit,
+  { tokens, per, max }: PriceLimit,
 ): Promise<Found | null> {
   const query = { ...question.query, priceLimit: undefined }
-  const page = await readCheapest(settings, { ...question, query }, { tokens, per, scaleOf })
+  const page = await readCheapest(settings, { ...question, query }, { tokens, per })
   const merged = page.find(
     ({ price }) =>
       price?.price_per === per &&
@@ -182,13 +183,11 @@ async function missOfPrice(
 
 async function readCheapest(
   settings: MarketSettings,
-  { query, request }: Question,
+  { query, request }: Asking,
   by?: ByPrice,
 ): Promise<readonly MergedItem[]> {
   const { priceLimit: limit } = query
-  const usual = limit
-    ? { ...limit, limit }
-    : ({ tokens: null, per: 'gpu', scaleOf: settings.tokens.scaleOf } as const)
+  const usual = limit ? { ...limit, limit } : ({ tokens: null, per: 'gpu' } as const)
   const asked = { ...request, byPrice: by ?? request.byPrice ?? usual, requireAll: false }
-  return (await readPage(settings, query, { limit: CANDIDATES, offset: 0 }, asked)).items
+  return (await readPage(settings, { query, request: asked }, { limit: CANDIDATES, offset: 0 })).items
 }

@@ -61,7 +61,7 @@ export function createVocabularyReport(
       entry = made
     }
     keepLatest(kept, digest, entry, MAX_KEPT)
-    return { ...(await entry.texts), ...reportOutcomes(outcomesOf(asked, matches), new Map(), settings) }
+    return { ...(await entry.texts), ...reportOutcomes(outcomesOf(asked, matches), settings) }
   }
 }
 

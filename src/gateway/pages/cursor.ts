@@ -76,6 +76,6 @@ function unpack(content: Packed): CursorContent {
   return { ...content, after: { ...content.after, price: toPriceKey(BigInt(content.after.price)) } }
 }
 
-export function invalidCursor(what: string): EntrepotError {
+function invalidCursor(what: string): EntrepotError {
   return new EntrepotError('bad_request', `cursor: ${what}`)
 }

@@ -1,10 +1,8 @@
 import { raceAbortAfterTick } from '../../domain/clock.ts'
 import { hasIdLength } from '../../domain/listing.ts'
 import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
-import type { Holding } from '../../domain/source/holding.ts'
 import type { Item } from '../../domain/source/item.ts'
 import { DIRECTORY, joinMissing } from '../../domain/source/missing-source.ts'
-import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { matchesAll } from '../../filter-spec/evaluate.ts'
 import { criteriaIn } from '../../filter-spec/filter.ts'
@@ -12,9 +10,9 @@ import { decide, type RankedCopy } from '../../listing-index/authority.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../../listing-index/ranking.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
-import { askNow, LOOP, nameIn } from '../asked.ts'
+import { askNow, byRank, LOOP, nameIn } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
-import { isReadable, isSignable } from '../signable.ts'
+import { isSignable } from '../signable.ts'
 import {
   ageOf,
   countReturned,
@@ -25,15 +23,16 @@ import {
   reportOutcomes,
 } from '../source-report.ts'
 import {
-  type Answered,
+  type AnswerFacts,
   type Asked,
-  type AskRequest,
+  type Asker,
   type Outcome,
-  rankSources,
+  type SourceAnswer,
   withBudget,
 } from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
-import { describeItem, knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
+import { knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
+import type { PriceBounds } from './price-bounds.ts'
 
 /**
  * `merged` is `null` only where every visible source has no such listing. `complete`: every source that could
@@ -52,31 +51,28 @@ type Lookup = Omit<ListingQuery, keyof typeof ANY_STATUS> & { listingId: string 
 export async function findListing(
   settings: MarketSettings,
   lookup: Lookup,
-  request: AskRequest,
+  request: Asker & { signal: AbortSignal },
 ): Promise<MergedLookup> {
-  const { budgetMs, clock } = settings
+  const { budgetMs } = settings
   const { listingId } = lookup
   const asked = askNow(settings, { ...ANY_STATUS, ...lookup }, request)
-  if (!hasIdLength(listingId))
-    return { ...reportOutcomes([], new Map(), settings), merged: null, isCurrent: undefined }
-  const search = new Search(settings, asked, listingId)
+  if (!hasIdLength(listingId)) return { ...reportOutcomes([], settings), merged: null, isCurrent: undefined }
+  const search = new Search(settings, asked, listingId, request)
   const answers = await withBudget(budgetMs, request.signal, (signal) => search.readUntilFound(signal))
   const seen = search.withinView(answers)
-  const merged = search.merge(answers, seen, clock.monotonic())
-  // Which of the worse ones have answered by now depends on what is hidden, too.
-  const better = seen.filter(({ rank }) => merged === null || rank <= merged.rank)
-  const outcomes = asked.answers.flatMap(({ source }) => better.find((one) => one.source === source) ?? [])
-  const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged.item]), settings)
-  if (merged === null && request.isLoop !== true) rejectUnknown(reports)
   const bounds = await settings.boundsOf(request.reader)
-  return {
-    ...reports,
-    merged: merged && describeItem(merged.item, settings, bounds, lookup),
-    isCurrent: validityOf(settings, asked, { results: outcomes, bounds }),
-  }
+  const best = seen.find(({ items }) => items.length > 0)
+  const merged = best === undefined ? null : search.merge(answers, seen, best, bounds)
+  // Which of the worse ones have answered by now depends on what is hidden, too.
+  const better = seen.filter(({ rank }) => best === undefined || rank <= best.rank)
+  const ofSource = new Map(better.map((one) => [one.source, one]))
+  const outcomes = asked.answers.flatMap(({ source }) => ofSource.get(source) ?? [])
+  const reports = reportOutcomes(outcomes, settings, countReturned(merged === null ? [] : [merged]))
+  if (merged === null && request.isLoop !== true) rejectUnknown(reports)
+  return { ...reports, merged, isCurrent: validityOf(settings, asked, { from: outcomes, bounds }) }
 }
 
-type Answer = Outcome & { rank: number; items: readonly Item[] }
+type Answer = Outcome & { items: readonly Item[] }
 
 type Found = RankedCopy & { copy: Item; registry: string }
 
@@ -85,15 +81,17 @@ class Search {
   readonly #settings: MarketSettings
   readonly #asked: Asked
   readonly #listingId: string
-  readonly #ranked: readonly Holding[]
+  readonly #request: Asker
+  readonly #ranked: Asked['answers']
   /** What is held and exists for the reader, at the start. */
   readonly #held: readonly Found[]
 
-  constructor(settings: MarketSettings, asked: Asked, listingId: string) {
+  constructor(settings: MarketSettings, asked: Asked, listingId: string, request: Asker) {
     this.#settings = settings
     this.#asked = asked
     this.#listingId = listingId
-    this.#ranked = rankSources(asked.answers.map(({ source }) => source))
+    this.#request = request
+    this.#ranked = byRank(asked.answers)
     this.#held = settings.index
       .decisionsOf(listingId, asked.scope, null)
       .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
@@ -103,12 +101,12 @@ class Search {
   /** All answers by rank up to the first with a listing of the view, and those of worse sources so far. */
   async readUntilFound(signal: AbortSignal, before: readonly Answer[] = [], from = 0): Promise<Answer[]> {
     const holders = this.#holdersInView(before)
-    const holder = this.#ranked.findIndex(({ name }, n) => n >= from && holders.has(name))
+    const holder = this.#ranked.findIndex(({ source }, n) => n >= from && holders.has(source.name))
     const end = holder === -1 ? this.#ranked.length : holder + 1
     const settled: Answer[] = []
-    const pending = this.#ranked.slice(from, end).map(async (source) => {
+    const pending = this.#ranked.slice(from, end).map(async (one) => {
       // What is held and hidden is no answer, not even while the source is away.
-      const answer = await this.#read(source, !holders.has(source.name), signal)
+      const answer = await this.#read(one, !holders.has(one.source.name), signal)
       settled.push(answer)
       return answer
     })
@@ -127,7 +125,6 @@ class Search {
 
   /** Without the copies of listings whose best copy is outside the view. */
   withinView(answers: readonly Answer[]): readonly Answer[] {
-    if (!this.#hasFilter) return answers
     const outside = new Set<Item>()
     for (const { decider, otherCopies } of decide(this.#copiesIn(answers), { status: null }))
       if (!this.#isInView(decider)) for (const { copy } of [decider, ...otherCopies]) outside.add(copy)
@@ -137,35 +134,33 @@ class Search {
     })
   }
 
-  /** The best copy, with what the answers and other sources have of the others. `seen`: without what is outside the view. */
-  merge(
-    answers: readonly Answer[],
-    seen: readonly Answer[],
-    now: number,
-  ): { item: MergedItem; rank: number } | null {
-    const best = seen.find(({ items }) => items.length > 0)
-    if (best === undefined) return null
-    const { rank } = best
+  /**
+   * The best copy, with what the answers and other sources have of the others. `seen`: without what is outside the view; `best`: the
+   * first of these with an item.
+   */
+  merge(answers: readonly Answer[], seen: readonly Answer[], best: Answer, bounds: PriceBounds): MergedItem {
     const decisions = decide(this.#copiesIn(answers), { status: null, matches: this.#isInView })
     const { decider, otherCopies, isConflict } = decisions.find(({ isShown }) => isShown)!
-    const better = seen.filter((one) => one.rank < rank)
-    const unchecked = better.flatMap(({ source, result }) =>
-      result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],
+    const better = seen.filter(({ rank }) => rank < best.rank)
+    const unchecked = better.flatMap(({ source, answer }) =>
+      answer instanceof SourceError && answer.traits.state !== 'skipped' ? [source.name] : [],
     )
     const answered = new Set(
-      better.flatMap(({ source, result }) => (result instanceof SourceError ? [] : source)),
+      better.flatMap(({ source, answer }) => (answer instanceof SourceError ? [] : source)),
     )
     const known = knownInBetter(this.#settings, this.#asked, (source) => answered.has(source))
-    const { stale, asOf } = best.result as Answered
-    const item = mergeItem(this.#settings, decider.copy, {
+    const { stale, asOf } = best.answer as AnswerFacts
+    const verdict = {
       registry: decider.registry,
       isStale: stale,
       otherCopies: otherCopies.map(({ copy, registry }) => ({ item: copy, registry })),
       isConflict,
       unchecked,
       ...known(decider.copy, decider.rank),
-    })
-    return { item: { ...item, ageSeconds: ageOf(asOf, now) }, rank }
+    }
+    const { query } = this.#asked
+    const item = mergeItem(this.#settings, decider.copy, verdict, { query, bounds })
+    return { ...item, ageSeconds: ageOf(asOf, this.#settings.clock.monotonic()) }
   }
 
   /** Names of the sources that hold a copy of a listing of the view, as far as the better copies are known. */
@@ -183,70 +178,58 @@ class Search {
    * hides the copies of worse ones.
    */
   #copiesIn(answers: readonly Answer[]): Found[] {
-    const results = new Map(answers.map(({ rank, result }) => [rank, result]))
+    const byRank = new Map(answers.map(({ rank, answer }) => [rank, answer]))
     const held = this.#held.filter((copy) => {
-      const result = results.get(copy.rank)
-      return result === undefined || (result instanceof SourceError && !this.#isInView(copy))
+      const answer = byRank.get(copy.rank)
+      return answer === undefined || (answer instanceof SourceError && !this.#isInView(copy))
     })
-    const read = answers.flatMap(({ items, source }) =>
-      items.map((item) => this.#copy(item, source.name, { isOwn: false, status: 'open' })),
+    const read = answers.flatMap(({ items, source, rank }) =>
+      items.map((item) => this.#copy(item, source.name, { isOwn: false, status: 'open', rank })),
     )
     return [...read, ...held]
   }
 
-  #copy(copy: Item, registry: string, { isOwn, status }: Pick<RankedCopy, 'isOwn' | 'status'>): Found {
-    const { ranking, ranks } = this.#settings
-    const item = ranking.groupBy === 'id' ? KNOWN_BY_ID : copy
-    return { item, copy, registry, isOwn, status, rank: ranks.get(registry)! }
+  #copy(copy: Item, registry: string, { isOwn, status, rank }: Omit<RankedCopy, 'item'>): Found {
+    const item = this.#settings.ranking.groupBy === 'id' ? KNOWN_BY_ID : copy
+    return { item, copy, registry, isOwn, status, rank }
   }
 
-  get #hasFilter(): boolean {
-    return (this.#asked.scope.standing?.criteria.length ?? 0) > 0
+  readonly #isInView = ({ copy, registry }: Found): boolean => {
+    const { criteria } = this.#request.reader.filter
+    return criteria.length === 0 || matchesAll(criteriaIn(criteria, registry), documentOf(copy.bytes))
   }
 
-  readonly #isInView = ({ copy, registry }: Found): boolean =>
-    !this.#hasFilter ||
-    matchesAll(criteriaIn(this.#asked.scope.standing!.criteria, registry), documentOf(copy.bytes))
-
-  async #read(source: Holding, ignoresHeld: boolean, signal: AbortSignal): Promise<Answer> {
+  async #read({ source, rank }: SourceAnswer, ignoresHeld: boolean, signal: AbortSignal): Promise<Answer> {
     const started = performance.now()
-    const rank = this.#settings.ranks.get(source.name)!
-    const answered = (items: readonly Item[], result: Outcome['result']): Answer => ({
+    const answered = (items: readonly Item[], answer: Outcome['answer']): Answer => ({
       source,
       rank,
       items,
-      result,
+      answer,
       matched: items.length,
       elapsedMs: performance.now() - started,
     })
     const { caching, via, trace } = this.#asked.query
     const question = { listingId: this.#listingId, ignoresHeld, caching, via, trace }
     try {
-      if (this.#asked.answers.some((one) => one.source === source && one.answer === LOOP)) throw LOOP
+      if (this.#request.isLoop === true && !source.isOwn) throw LOOP
       const { copies, ...about } = await raceAbortAfterTick(source.find(question, signal), signal)
       const readable = copies.filter(isReadable)
       if (readable.length === 0 && copies.length > 0)
         throw new SourceError('bad_envelope', `${source.name}: its listing is unreadable`)
-      const { items, isDoubted } = this.#leaveOut(source, readable)
-      const isUnsure = isDoubted || (about.isAttributed === false && this.#settings.ranking.groupBy === 'id')
-      const missing = isUnsure ? joinMissing(about.missing, DIRECTORY) : about.missing
-      return answered(items, { ...about, missing })
+      const rules = this.#settings.rules.of(source.name)
+      const isOfId = this.#settings.ranking.groupBy === 'id'
+      const items = readable.filter((item) => rules?.denies(item) !== true && (!isOfId || isSignable(item)))
+      const isUnsure = isOfId && about.isAttributed === false
+      const isDoubted = isUnsure || readable.some((item) => rules?.isUncertain(item) === true)
+      return answered(items, {
+        ...about,
+        missing: isDoubted ? joinMissing(about.missing, DIRECTORY) : about.missing,
+      })
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       return answered([], error)
     }
-  }
-
-  /** What rules leave out, or cannot be signed for the reader. `isDoubted`: since the publisher is not known. */
-  #leaveOut({ name }: Holding, copies: readonly Item[]): { items: readonly Item[]; isDoubted: boolean } {
-    const { rules, ranking } = this.#settings
-    let isDoubted = false
-    const items = copies.filter((item) => {
-      const isDenied = rules.denies(item, name)
-      isDoubted ||= isDenied && rules.isUncertain(item, name)
-      return !isDenied && (ranking.groupBy !== 'id' || isSignable(item))
-    })
-    return { items, isDoubted }
   }
 }
 
@@ -259,4 +242,13 @@ function rejectUnknown({ outcomes, ...reports }: Reports): void {
     `No Registry that answered has it, and ${names.join(', ')} did not answer: see sources`,
     reports,
   )
+}
+
+/** Reading an unreadable copy throws. */
+function isReadable(item: Item): boolean {
+  try {
+    return item.bytes.length > 0
+  } catch {
+    return false
+  }
 }

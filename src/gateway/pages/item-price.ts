@@ -7,7 +7,6 @@ import {
   lowestPrices,
   type PriceKey,
   type PricePer,
-  type ScaleOf,
   type Sizes,
   scaleKey,
 } from '../../domain/price/price-key.ts'
@@ -25,27 +24,26 @@ import type { ItemPrice } from '../../wire/listing.ts'
 export type Comparison = {
   per: PricePer
   groupOf: (price: LowestPrice) => number | null
-  scaleOf?: ScaleOf | undefined
   /** Higher prices, of scaled keys, do not compare. */
   max?: PriceKey | undefined
 }
 
-export function comparisonIn({ groups, per, scaleOf, max }: PriceOrder): Comparison {
+export function comparisonIn({ groups, per, max }: PriceOrder): Comparison {
   const groupOf = ({ option, gpus }: LowestPrice): number | null => {
     const basis = basisOf({ ...option, hasGpus: gpus !== null })
     const group = groups.findIndex((bases) => bases.includes(basis))
     return group === -1 ? null : group
   }
-  return { per, groupOf, scaleOf, max }
+  return { per, groupOf, max }
 }
 
 /** Prices of other units count where a listing has none by the hour. */
-export function comparisonWith({ tokens, per, scaleOf, max }: PriceLimit): Comparison {
+export function comparisonWith({ tokens, per, max }: PriceLimit): Comparison {
   const isCompared = ({ chain, token }: PaymentOption): boolean =>
     tokens.some((one) => one.chain === chain && one.address === token)
   const groupOf = ({ option, per: pricePer }: LowestPrice): number | null =>
     pricePer === per && isCompared(option) ? (option.unit === 'hour' ? 0 : 1) : null
-  return { per, groupOf, scaleOf, max }
+  return { per, groupOf, max }
 }
 
 /** The price of a listing that was compared; `undefined` without one. */
@@ -60,7 +58,7 @@ export function itemPrice(
   const isOfModel = comparison.per === 'gb' || comparison.per === 'tflop'
   const listing = terms === undefined || isOfModel ? documentOf(bytes) : listingOfTerms(terms)
   const prices = lowestPrices(listing, comparison.per, sizesOf(listing))
-  const compared = comparedPrice(prices, comparison)
+  const compared = comparedPrice(prices, comparison, tokens)
   if (compared === undefined) return undefined
   const { chain, token } = compared.option
   return priceJson(compared, tokens.find(chain, token))
@@ -87,7 +85,8 @@ function priceJson({ option, key, gpus, per }: LowestPrice, token: Token | null)
 /** The lowest of the first group; `undefined` where none compares. */
 function comparedPrice(
   prices: ReadonlyMap<string, LowestPrice>,
-  { groupOf, scaleOf, max = Number.POSITIVE_INFINITY }: Comparison,
+  { groupOf, max = Number.POSITIVE_INFINITY }: Comparison,
+  { scaleOf }: TokenTable,
 ): LowestPrice | undefined {
   const compared = [...prices].flatMap(([basis, price]) => {
     const group = groupOf(price)

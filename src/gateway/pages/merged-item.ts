@@ -12,7 +12,7 @@ import type { Ranking } from '../../listing-index/ranking.ts'
 import type { ItemPrice } from '../../wire/listing.ts'
 import { nameIn } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
-import type { Asked } from '../sources.ts'
+import { type Asked, qualifiedName } from '../sources.ts'
 import { type Comparison, comparisonWith, itemPrice } from './item-price.ts'
 import type { PriceBounds } from './price-bounds.ts'
 
@@ -42,24 +42,15 @@ export type MergedItem = {
   price?: ItemPrice | undefined
   /** Ids of the gateways that it came through, this one included; only for a gateway, which leaves out what came through itself. */
   via?: readonly string[] | undefined
-  /** JSON members of `_meta`: what the listing means. Absent before it is described. */
-  meaning?: string
+  /** JSON members of `_meta`: what the listing means. */
+  meaning: string
 }
 
-/** With what it means, and what it costs. @param compared prices of an order; default: those of a ceiling */
-export function describeItem(
-  merged: MergedItem,
-  settings: MarketSettings,
-  { outliersOf }: PriceBounds,
-  { via: asked = [], priceLimit }: Pick<ListingQuery, 'via' | 'priceLimit'>,
-  compared?: Comparison,
-): MergedItem {
-  const { item, registry } = merged
-  const via = asked.length > 1 ? [...(item.origin?.via ?? []), asked.at(-1)!].slice(0, MAX_VIA) : undefined
-  const comparison = compared ?? (priceLimit && comparisonWith(priceLimit))
-  const price = shownPrice(item, registry, comparison, { ...settings, outliersOf })
-  const meaning = item.meaning ?? settings.vocabulary.describe(documentOf(item.bytes), registry)
-  return { ...merged, price, via, meaning }
+/** How an answer shows prices. */
+export type Pricing = {
+  bounds: PriceBounds
+  /** Which price is shown; absent: that of the ceiling, or the one that leads. */
+  comparison?: Comparison | undefined
 }
 
 /**
@@ -67,10 +58,10 @@ export function describeItem(
  * @param comparison of prices; absent: the one that leads is named
  */
 export function shownPrice(
+  { tokens, vocabulary, itemPrices }: MarketSettings,
   item: Item,
   source: string,
-  comparison: Comparison | undefined,
-  { tokens, vocabulary, itemPrices, outliersOf }: MarketSettings & Pick<PriceBounds, 'outliersOf'>,
+  { comparison, outliersOf }: { comparison: Comparison | undefined } & Pick<PriceBounds, 'outliersOf'>,
 ): ItemPrice | undefined {
   const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, source)
   const compared = comparison && itemPrice(item, comparison, { tokens, sizesOf })
@@ -86,7 +77,12 @@ function markOutlier(price: ItemPrice, groups: readonly string[], tokens: TokenT
 }
 
 /** The copies that a question shows, with what is known of the others. */
-export function mergeCopies(settings: MarketSettings, asked: Asked, copies: readonly Copy[]): MergedItem[] {
+export function mergeCopies(
+  settings: MarketSettings,
+  asked: Asked,
+  copies: readonly Copy[],
+  pricing: Pricing,
+): MergedItem[] {
   const { index, ranks } = settings
   const { scope, query, stale, unknown } = asked
   const known = knownInBetter(settings, asked, ({ coverage }) => coverage() === 'whole')
@@ -96,19 +92,18 @@ export function mergeCopies(settings: MarketSettings, asked: Asked, copies: read
     if (group === undefined) return []
     const registry = nameIn(asked, copy)
     const rank = ranks.get(registry)!
-    return [
-      mergeItem(settings, copy, {
-        registry,
-        isStale: stale.has(copy.source),
-        otherCopies: group.otherCopies
-          // A closed one of the own Registry competes with open ones, and is not named.
-          .filter(({ status }) => query.status === null || status === query.status)
-          .map((other) => ({ item: other, registry: nameIn(asked, other) })),
-        isConflict: group.isConflict,
-        unchecked: unknown.flatMap((one) => (one.rank < rank ? one.name : [])),
-        ...known(copy, rank),
-      }),
-    ]
+    const verdict = {
+      registry,
+      isStale: stale.has(copy.source),
+      otherCopies: group.otherCopies
+        // A closed one of the own Registry competes with open ones, and is not named.
+        .filter(({ status }) => query.status === null || status === query.status)
+        .map((other) => ({ item: other, registry: nameIn(asked, other) })),
+      isConflict: group.isConflict,
+      unchecked: unknown.flatMap((one) => (one.rank < rank ? one.name : [])),
+      ...known(copy, rank),
+    }
+    return [mergeItem(settings, copy, verdict, { ...pricing, query })]
   })
 }
 
@@ -186,12 +181,17 @@ type Verdict = KnownPublisher & {
   unchecked: readonly string[]
 }
 
+/** With what it means, and what it costs. */
 export function mergeItem(
-  { rules }: MarketSettings,
+  settings: MarketSettings,
   item: Item,
   { registry, isStale, otherCopies, isConflict, unchecked, notIn, disputed }: Verdict,
+  { query, bounds, comparison }: Pricing & { query: Pick<ListingQuery, 'via' | 'priceLimit'> },
 ): MergedItem {
   const { origin } = item
+  const { via = [], priceLimit } = query
+  const { outliersOf } = bounds
+  const compared = comparison ?? (priceLimit && comparisonWith(priceLimit))
   return {
     item,
     bytes: item.bytes,
@@ -203,7 +203,10 @@ export function mergeItem(
     disputed: joined(disputed, registry, origin?.disputed),
     unchecked: joined(unchecked, registry, origin?.unchecked),
     notIn: joined(notIn, registry, origin?.notIn),
-    label: rules.labelOf(registry),
+    label: settings.rules.labelOf(registry),
+    price: shownPrice(settings, item, registry, { comparison: compared, outliersOf }),
+    via: via.length > 1 ? [...(origin?.via ?? []), via.at(-1)!].slice(0, MAX_VIA) : undefined,
+    meaning: item.meaning ?? settings.vocabulary.describe(documentOf(item.bytes), registry),
   }
 }
 
@@ -240,9 +243,4 @@ function hasOtherTerms(item: Item, other: Item): boolean {
   } catch {
     return true
   }
-}
-
-/** `eu/curated` for a copy from the gateway `eu`. */
-export function qualifiedName(source: string, { origin }: Pick<Item, 'origin'>): string {
-  return origin === undefined ? source : `${source}/${origin.registry}`
 }

@@ -12,8 +12,8 @@ import {
 } from '../source-report.ts'
 import type { Outcome } from '../sources.ts'
 import type { ResumePoint } from './cursor.ts'
-import type { MergedItem } from './merged-item.ts'
-import { itemsOf, openOrder } from './page.ts'
+import { type MergedItem, mergeCopies } from './merged-item.ts'
+import { openOrder } from './order.ts'
 import { renderItem } from './render.ts'
 
 const CHUNK_BYTES = 64 * 1024
@@ -34,16 +34,16 @@ export async function streamListings(
 ): Promise<ListingStream> {
   const { rules } = settings
   const { query, request, warnings } = question
-  const asked = await ask(settings, query, request)
+  const asked = await ask(settings, question)
   const names = asked.answers.map(({ source }) => source.name)
   const rulesBefore = rules.versionOf(names)
   const matches = await matchesOf(settings, asked)
   const order = await openOrder(settings, asked, matches, request)
   // A listing whose price rises meanwhile would come again, and one of which a better source gets a copy.
   const sent = request.byPrice !== undefined || asked.unknown.length > 0 ? new SeenListings() : null
-  const report = (returned: ReadonlyMap<string, number>) =>
-    reportOutcomes(outcomesOf(asked, matches), returned, settings)
-  const { outcomes, ...reports } = report(new Map())
+  const report = (returned?: ReadonlyMap<string, number>) =>
+    reportOutcomes(outcomesOf(asked, matches), settings, returned)
+  const { outcomes, ...reports } = report()
   assertAnswerable({ ...reports, outcomes, total: matches.total }, request)
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   const isSame = versionOf(settings, asked.scope.sources) === asked.version
@@ -66,8 +66,13 @@ export async function streamListings(
       const visits = order.take(point, 0, ROUND)
       const last = visits.at(-1)
       if (last === undefined) break
-      point = order.pointAfter(last)
-      const items = itemsOf(settings, asked, visits, order)
+      point = last.point()
+      const items = mergeCopies(
+        settings,
+        asked,
+        visits.map(({ copy }) => copy),
+        order,
+      )
       const fresh = sent ? items.filter(({ item }) => sent.add(item.listingId, item)) : items
       yield* renderChunks(fresh.values().filter(isStillShown).map(count))
     }
@@ -87,7 +92,7 @@ export async function streamListings(
 
   // A block may have begun since these were taken.
   function isStillShown({ item, registry }: MergedItem): boolean {
-    return !rules.denies(item, registry)
+    return rules.of(registry)?.denies(item) !== true
   }
 }
 

@@ -2,18 +2,15 @@ import type { ListingQuery } from '../../domain/query.ts'
 import { oncePerObject } from '../../domain/remembered.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import { endOfMs } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
-import type { CopyMatches } from '../../listing-index/copy-matches.ts'
 import { ask, matchesOf, outcomesOf } from '../asked.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from '../source-report.ts'
-import { type Asked, type AskRequest, rankSources, visibleSources } from '../sources.ts'
+import { type Asked, type Asking, rankSources, visibleSources } from '../sources.ts'
+import { meaningsOf } from '../standing-filter.ts'
 import { type Validity, validityOf } from '../validity.ts'
-import { type Cursors, invalidCursor, type NewestPoint, type PricePoint, type ResumePoint } from './cursor.ts'
-import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
-import { newestFirst, type Order, type Visit } from './order.ts'
-import { orderByPrice } from './order-by-price.ts'
+import { type MergedItem, mergeCopies } from './merged-item.ts'
+import { openOrder } from './order.ts'
 import type { ByPrice } from './price-groups.ts'
 
 /** Last listing for pages by offset. */
@@ -40,11 +37,10 @@ export type Paging = {
  */
 export async function readPage(
   settings: MarketSettings,
-  query: ListingQuery,
+  { query, request }: Asking,
   { limit, offset, cursor }: Paging,
-  request: AskRequest,
 ): Promise<MergedPage> {
-  const { cursors = null } = settings
+  const { cursors } = settings
   const { reader, byPrice: by, isLoop = false } = request
   const isFirst = cursor === null || cursor === undefined
   if (isFirst && offset + limit > MAX_DEPTH && !isLoop && isBounded(settings))
@@ -53,28 +49,36 @@ export async function readPage(
       `offset + limit may not exceed ${MAX_DEPTH} at a gateway: use cursor to read further`,
     )
   const isNewest = by === undefined && isFirst
-  const asked = await ask(settings, isNewest ? { ...query, newest: offset + limit } : query, request)
-  const hasCursor = cursor !== undefined && cursors !== null
+  const asked = await ask(settings, {
+    query: isNewest ? { ...query, newest: offset + limit } : query,
+    request,
+  })
+  const hasCursor = cursor !== undefined
   const question = hasCursor
     ? JSON.stringify([reader.filter.key, questionOf(query, by, visibleSources(settings.sources, request))])
     : ''
-  const from = isFirst ? null : openCursor(cursors, cursor, question)
+  const from = isFirst ? null : cursors.open(cursor, question)
   const matches = await matchesOf(settings, asked)
   const order = await openOrder(settings, asked, matches, request, from)
   // One more shows whether there are more.
   const found = order.take(from, isFirst ? offset : 0, limit + 1)
   const visits = found.slice(0, limit)
-  const items = itemsOf(settings, asked, visits, order)
+  const items = mergeCopies(
+    settings,
+    asked,
+    visits.map(({ copy }) => copy),
+    order,
+  )
   const whole = visits.length === limit ? wholeOf(asked) : undefined
   const outcomes = outcomesOf(asked, matches, whole)
   const total = from?.total ?? whole ?? matches.total
-  const reports = reportOutcomes(outcomes, countReturned(items), settings)
+  const reports = reportOutcomes(outcomes, settings, countReturned(items))
   assertAnswerable({ ...reports, total: from === null ? total : items.length }, request)
   const last = visits.at(-1)
   const hasMore = found.length > limit || (whole !== undefined && whole > offset + limit)
   const nextCursor =
     hasCursor && !isLoop && hasMore && last !== undefined
-      ? cursors.seal({ ...order.pointAfter(last), total }, question)
+      ? cursors.seal({ ...last.point(), total }, question)
       : undefined
   const isCurrent = validityOf(settings, asked, { nextCursor, bounds: order.bounds })
   return { items, total, nextCursor, isCurrent, ...reports }
@@ -83,48 +87,6 @@ export async function readPage(
 /** The own Registry alone is read at any depth, and so are sources that hold only what was asked. */
 function isBounded({ sources }: MarketSettings): boolean {
   return !sources.every(({ isOwn, fetch }) => isOwn || fetch !== undefined)
-}
-
-/** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */
-function openCursor(cursors: Cursors | null, cursor: string, question: string) {
-  if (cursors === null) throw invalidCursor('is not valid here')
-  return cursors.open(cursor, question)
-}
-
-/** Later dates are of the future, and come last. Clocks of Registries differ. */
-const CLOCK_SKEW_MS = 120_000
-
-/** The order that the reader wants. `from`: a point of the same order. */
-export async function openOrder(
-  settings: MarketSettings,
-  asked: Asked,
-  matches: CopyMatches,
-  { byPrice, reader }: AskRequest,
-  from: ResumePoint | null = null,
-): Promise<Order> {
-  const bounds = await settings.boundsOf(reader, asked)
-  if (byPrice !== undefined)
-    return orderByPrice(settings, asked, matches, { by: byPrice, from: from as PricePoint | null, bounds })
-  const { clock, sources } = settings
-  // The order of the own Registry alone is that of the protocol.
-  const isOwn = sources.every((source) => source.isOwn)
-  const { cap } = (from as NewestPoint | null) ?? {
-    cap: isOwn ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS),
-  }
-  return newestFirst(asked, matches, { cap, bounds })
-}
-
-/** With what they mean and cost: at the price that was compared, else at the one that leads. */
-export function itemsOf(
-  settings: MarketSettings,
-  asked: Asked,
-  visits: readonly Visit[],
-  { comparison, bounds }: Order,
-): MergedItem[] {
-  const copies = visits.map(({ copy }) => copy)
-  return mergeCopies(settings, asked, copies).map((item) =>
-    describeItem(item, settings, bounds, asked.query, comparison),
-  )
 }
 
 /** All matches of the only source, where it counts them and a full page of its newest lacks nothing. */
@@ -145,11 +107,8 @@ export function questionOf(
   by: ByPrice | undefined,
   sources: readonly Holding[],
 ): string {
-  // A reload may give a filter another meaning.
-  const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
-    return [path, op, value_type, alias_kind, onMissing]
-  })
-  const parts = [status, publisher, filters, meanings, via, rankedNames(rankSources(sources))]
+  const names = rankedNames(rankSources(sources))
+  const parts = [status, publisher, filters, meaningsOf(criteria), via, names]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)
   const order = by && [by.tokens, by.per]
   const limit = priceLimit && [priceLimit.tokens, priceLimit.per, String(priceLimit.max)]

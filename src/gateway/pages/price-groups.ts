@@ -1,7 +1,7 @@
 import { byCount } from '../../domain/counts.ts'
 import { basisOf, isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
-import type { PricePer, ScaleOf } from '../../domain/price/price-key.ts'
-import type { Token } from '../../domain/price/token.ts'
+import type { PricePer } from '../../domain/price/price-key.ts'
+import type { Token, TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
 import type { OfferCount } from '../../domain/source/offer-counts.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
@@ -10,7 +10,6 @@ import type { PriceOrder } from '../../domain/source/selection.ts'
 export type ByPrice = {
   tokens: readonly Token[] | null
   per: PricePer
-  scaleOf?: ScaleOf | undefined
   /** Of the same tokens: a higher price does not compare. */
   limit?: PriceLimit | undefined
 }
@@ -56,7 +55,11 @@ function compareGroups([a, one]: Group, [b, other]: Group): number {
   )
 }
 
-export function orderOf(labels: readonly string[], { tokens, per, scaleOf, limit }: ByPrice): PriceOrder {
+export function orderOf(
+  labels: readonly string[],
+  { tokens, per, limit }: ByPrice,
+  { scaleOf }: TokenTable,
+): PriceOrder {
   const groups = labels.map((label) => {
     const [text, hasGpus] = readLabel(label)
     const bases = tokens?.map(({ chain, address: token }) => ({ chain, token, unit: text })) ?? [

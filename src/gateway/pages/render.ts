@@ -7,7 +7,8 @@ import type { ItemPrice } from '../../wire/listing.ts'
 import type { Hints } from '../counts/hints.ts'
 import type { NearMiss } from '../counts/near-misses.ts'
 import { countUnchecked, sourceMembers } from '../source-report.ts'
-import { type MergedItem, qualifiedName } from './merged-item.ts'
+import { qualifiedName } from '../sources.ts'
+import type { MergedItem } from './merged-item.ts'
 import type { MergedPage } from './page.ts'
 
 /**
@@ -77,8 +78,7 @@ function renderMeta(merged: MergedItem): string {
   if (notIn.length > 0) meta += `,"not_in":${JSON.stringify(notIn)}`
   if (merged.via !== undefined) meta += `,"via":${JSON.stringify(merged.via)}`
   if (merged.ageSeconds !== undefined) meta += `,"age_seconds":${merged.ageSeconds}`
-  const meaning = merged.meaning ?? item.meaning
-  if (meaning) meta += `,${meaning}`
+  if (merged.meaning) meta += `,${merged.meaning}`
   if (price !== undefined) meta += `,"price":${textOf(price)}`
   return `${meta}}`
 }

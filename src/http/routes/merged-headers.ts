@@ -60,7 +60,7 @@ const audience = (caller: Caller): string => (caller.kind === 'anonymous' ? 'pub
 
 function maxAge(outcomes: readonly Outcome[], { freshSeconds, clock }: MergedHeaderOptions): number {
   const now = clock.monotonic()
-  const remaining = outcomes.map(({ result }) => ttlSeconds(result, now) ?? Number.POSITIVE_INFINITY)
+  const remaining = outcomes.map(({ answer }) => ttlSeconds(answer, now) ?? Number.POSITIVE_INFINITY)
   return Math.max(0, Math.floor(Math.min(freshSeconds, ...remaining)))
 }
 
@@ -116,9 +116,9 @@ const timing = (name: string, elapsedMs: number): string =>
   `${name.replace(/[^\w-]/g, '-')};dur=${elapsedMs.toFixed(1)}`
 
 /** `null`: until the source changes. */
-function ttlSeconds(result: Outcome['result'], now: number): number | null {
-  if (result instanceof SourceError || result.freshUntil === undefined) return null
-  return Math.round((result.freshUntil - now) / 1000)
+function ttlSeconds(answer: Outcome['answer'], now: number): number | null {
+  if (answer instanceof SourceError || answer.freshUntil === undefined) return null
+  return Math.round((answer.freshUntil - now) / 1000)
 }
 
 /** `Cache-Status` (RFC 9211), one member a source; those beyond the limit share one. */
@@ -131,11 +131,11 @@ const cacheStatus = (outcomes: readonly Outcome[], now: number): string =>
   )
 
 /** A text of all that `member` reads finds the one from before: in memory, sources change once a second. */
-function memberText({ source, result }: Outcome, now: number): string {
-  const ttl = ttlSeconds(result, now)
-  const isFailure = result instanceof SourceError
-  const state = isFailure ? `failed ${result.reason}` : `${result.stale ? 'stale' : 'hit'} ${ttl}`
-  const parameters = () => (isFailure ? failureParameters(result) : heldParameters(result.stale, ttl))
+function memberText({ source, answer }: Outcome, now: number): string {
+  const ttl = ttlSeconds(answer, now)
+  const isFailure = answer instanceof SourceError
+  const state = isFailure ? `failed ${answer.reason}` : `${answer.stale ? 'stale' : 'hit'} ${ttl}`
+  const parameters = () => (isFailure ? failureParameters(answer) : heldParameters(answer.stale, ttl))
   return remembered(MEMBERS, `${source.name}\n${state}`, () =>
     serializeList([[identifier(source.name), new Map(parameters())]]),
   )

@@ -3,7 +3,7 @@ import { SEES_ALL } from '../../../src/domain/reader.ts'
 import type { Item } from '../../../src/domain/source/item.ts'
 import { EntrepotError } from '../../../src/errors.ts'
 import {
-  type FacetsQuery,
+  type Counted,
   type MergedFacets,
   REGISTRY_FACET,
   readFacets,
@@ -21,10 +21,13 @@ function offerItem(id: string, gpu_model = 'H200'): Item {
   return fakeItem(id, 1, { bytes, publisher: '0xa' })
 }
 
-function facetsOver(sources: readonly FakeSource[], query: Partial<FacetsQuery> = {}): Promise<MergedFacets> {
+function facetsOver(
+  sources: readonly FakeSource[],
+  { by = [MODEL, REGISTRY_FACET] }: Partial<Counted> = {},
+): Promise<MergedFacets> {
   const settings = settingsOver(sources, { index: new CopyIndex([MODEL, TAGS]) })
-  const asked = { ...listingQuery(), by: [MODEL, REGISTRY_FACET], per: 'gpu', ...query } as const
-  return readFacets(settings, asked, { reader: SEES_ALL, signal: new AbortController().signal })
+  const request = { reader: SEES_ALL, signal: new AbortController().signal, budgetMs: 1000 }
+  return readFacets(settings, { query: listingQuery(), request }, { by, per: 'gpu' })
 }
 
 test('facets: a gateway counts under the names of its own sources', async (t) => {

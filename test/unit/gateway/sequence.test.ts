@@ -242,8 +242,11 @@ test('merge: by price and in facets the same copies decide, and what is unchecke
       }
       const facets = await readFacets(
         settingsOver(sources),
-        { ...listingQuery(), ...query, by: [REGISTRY_FACET], per: 'gpu' },
-        { reader: SEES_ALL, signal: new AbortController().signal },
+        {
+          query: { ...listingQuery(), ...query },
+          request: { reader: SEES_ALL, signal: new AbortController().signal, budgetMs: 1000 },
+        },
+        { by: [REGISTRY_FACET], per: 'gpu' },
       )
       t.is(facets.total, expected.length)
       const counts = Object.fromEntries(
