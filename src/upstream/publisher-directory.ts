@@ -101,8 +101,9 @@ export class PublisherDirectory {
   #learn(items: readonly PageItem[], isPausing: boolean): Promise<void> | null {
     const now = this.#clock.monotonic()
     let isUnknown = false
-    for (const { publisherId, principals } of items) {
-      if (publisherId === null) continue
+    for (const { publisherId, principals, origin } of items) {
+      // Ids of a gateway's items are those of other Registries.
+      if (publisherId === null || origin !== undefined) continue
       const held = this.#state.publishers.get(publisherId)
       const entry = held && isOther(held.publisher, principals) ? undefined : held
       if (entry === undefined) isUnknown = true

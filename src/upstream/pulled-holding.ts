@@ -12,8 +12,9 @@ import type { CopyIndex } from '../listing-index/copy-index.ts'
 import { createLookUp, type LookUp } from './look-up.ts'
 import type { ListingPage, PageItem } from './page/listing-page.ts'
 import { namesOf, pushDown, rejectionOf, UNFILTERED, type UpstreamQuery } from './push-down.ts'
+import { fetchFirstPage } from './snapshot/first-page.ts'
 import { WRONG } from './snapshot/held-listings.ts'
-import { fetchFirstPage, type Pull, type PullOptions, pull } from './snapshot/pull.ts'
+import { type Pull, type PullOptions, pull } from './snapshot/pull.ts'
 import { learnFilters, newestOf, Snapshot } from './snapshot/snapshot.ts'
 
 /** A Registry of so many listings is pulled without filters: a better copy that does not match hides a worse one that does. */
@@ -24,7 +25,7 @@ const FRESH_MS = 5000
 const MAX_ATTEMPTS = 4
 
 type PulledSourceOptions = Pick<PullOptions, 'fetch' | 'get' | 'publishers'> & {
-  upstream: Pick<UpstreamOptions, 'name' | 'key'>
+  upstream: Pick<UpstreamOptions, 'name'>
   clock: Clock
   index: CopyIndex
   priority: number
@@ -254,10 +255,11 @@ export class PulledHolding implements Holding {
     const pulled = await withDeadline({ ms, timeoutError, caller: NEVER }, async (until) => {
       const page = firstPage ?? (await raceAbort(fetchFirstPage(fetch, sent), until))
       // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.
-      const isStream = page?.isGateway === true && page.items.length < maxListings
-      const about = { ...upstream, kind: isStream ? 'gateway' : 'registry' } as const
-      const options = { ...this.#options, upstream: about, via: [], query: sent }
-      const result = await pull(options, { page }, { ...bounds, until })
+      const about = { ...upstream, kind: page?.isGateway === true ? 'gateway' : 'registry' } as const
+      const result = await pull({ ...this.#options, upstream: about, query: sent }, page, {
+        ...bounds,
+        until,
+      })
       return { ...result, cut: failure ?? (until.aborted ? 'timeout' : 'too_large') } as const
     })
     const { newest, partOf: all } = newestOf(pulled.listings, bounds)

@@ -69,9 +69,17 @@ export type Narrowing = {
   noteFailure: (sent: UpstreamQuery, error: unknown) => void
 }
 
-export function narrowBy({ criteria, filters }: StandingFilter, spec: KnownSpec): Narrowing {
-  if (criteria.length === 0) return { query: () => PLAIN_QUERY, noteFailure: () => {} }
-  const asked = { ...ALL_OPEN, criteria, filters }
+/** @param via the gateways that its requests pass */
+export function narrowBy(
+  { criteria, filters }: StandingFilter,
+  spec: KnownSpec,
+  via: readonly string[],
+): Narrowing {
+  if (criteria.length === 0) {
+    const plain = { ...PLAIN_QUERY, via }
+    return { query: () => plain, noteFailure: () => {} }
+  }
+  const asked = { ...ALL_OPEN, criteria, filters, via }
   let made: { spec: UpstreamSpec | null; query: UpstreamQuery } | null = null
   const make = (current: UpstreamSpec | null, refused?: ReadonlySet<string>) => {
     made = { spec: current, query: { ...pushDown(asked, current, { refused }), only: criteria } }

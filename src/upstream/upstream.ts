@@ -17,7 +17,8 @@ import { createLookUp } from './look-up.ts'
 import { createFetchPage } from './page/fetch-page.ts'
 import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
 import { narrowBy, type UpstreamQuery } from './push-down.ts'
-import { firstPageFetcher, pull } from './snapshot/pull.ts'
+import { firstPageFetcher } from './snapshot/first-page.ts'
+import { pull } from './snapshot/pull.ts'
 import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
 import { SnapshotState } from './snapshot/snapshot-state.ts'
 import { UpstreamHolding } from './snapshot/upstream-holding.ts'
@@ -165,9 +166,8 @@ function openPuller(
   }: Requests & { publishers: PublisherDirectory; spec: FilterSpecCache; checkSchema: () => void },
 ): SnapshotPuller {
   const { upstream, state, gatewayId, clock, snapshots } = parts
-  const pulls = { upstream, get, publishers, fetch, clock, via: [gatewayId] }
-  const fetchFirstPage = firstPageFetcher(pulls)
-  const { query, noteFailure } = narrowBy(upstream.only ?? NO_FILTER, spec)
+  const fetchFirstPage = firstPageFetcher(upstream.kind, { get, fetch, clock })
+  const { query, noteFailure } = narrowBy(upstream.only ?? NO_FILTER, spec, [gatewayId])
   const failing = (sent: UpstreamQuery) => (error: unknown) => {
     noteFailure(sent, error)
     throw error
@@ -184,8 +184,8 @@ function openPuller(
       const sent = query()
       return fetchFirstPage(sent).catch(failing(sent))
     },
-    pull: (first, bounds) =>
-      pull({ ...pulls, query: first.query }, first, bounds).catch(failing(first.query)),
+    pull: ({ query: sent, page }, bounds) =>
+      pull({ upstream, get, publishers, fetch, query: sent }, page, bounds).catch(failing(sent)),
     query,
     attribute: (items) => publishers.attribute(items),
   })

@@ -3,7 +3,6 @@ import { coversRegistry } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { isOfType } from '../http/receive.ts'
-import { rejectKeyEcho } from '../http/request.ts'
 import { POSITION, queryParameters } from '../page/fetch-page.ts'
 import { conditionsOf, MAX_ITEM_BYTES } from '../page/listing-page.ts'
 import type { UpstreamQuery } from '../push-down.ts'
@@ -121,7 +120,6 @@ export class UpstreamFeed {
         signal: connection.signal,
         onEmptyLine,
         onLine: (line) => {
-          rejectKeyEcho(line, upstream.key)
           queue.count(line.length)
           this.#heard()
           onLine(line)

@@ -107,7 +107,7 @@ export function requestsTo({ name, url, key, timeoutMs }: Endpoint, dispatcher: 
   }
   return <Answer>(options: SendOptions, read: (response: HttpResponse) => Answer) =>
     new Promise<Answer>((resolve, reject) => {
-      const { method = 'GET', path, headers, body = null, question = options } = options
+      const { method = 'GET', path, headers, body = null, question = options, lines } = options
       let answer: Answer
       const request: UpstreamRequest = {
         ...options,
@@ -119,6 +119,13 @@ export function requestsTo({ name, url, key, timeoutMs }: Endpoint, dispatcher: 
         body,
         question,
         timeoutMs: options.timeoutMs ?? timeoutMs,
+        lines: lines && {
+          ...lines,
+          onLine: (line) => {
+            rejectKeyEcho(line, key)
+            lines.onLine(line)
+          },
+        },
         read: (response) => {
           rejectKeyEcho(response.body, key)
           answer = read(response)
@@ -163,7 +170,7 @@ const MIN_KEY_LENGTH = 16
  * Listings are served as received: a proxy that reflects headers would show our key to every reader.
  * @throws SourceError `bad_envelope`
  */
-export function rejectKeyEcho(body: Buffer, key: string | null): void {
+function rejectKeyEcho(body: Buffer, key: string | null): void {
   if (key !== null && key.length >= MIN_KEY_LENGTH && body.includes(key))
     throw new SourceError('bad_envelope', 'the answer repeats the key that we sent')
 }

@@ -13,15 +13,12 @@ import {
   type WalkPage,
 } from '../../domain/walk/walk.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
-import type { ListingPage, PageItem } from '../page/listing-page.ts'
+import { canBeHeld, type ListingPage, type PageItem } from '../page/listing-page.ts'
 import type { UpstreamQuery } from '../push-down.ts'
 import { type Bounds, Collected, isBeyond, snapshotKey } from './snapshot.ts'
 
-/** Pages by cursor without new listings. */
-const MAX_REPEATED = 2
-
 type JoinOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'kind'>
+  upstream: Pick<UpstreamOptions, 'name'>
   fetch: FetchPage
   query: UpstreamQuery
 }
@@ -42,18 +39,18 @@ export type PullBounds = Partial<Bounds> & {
  * @throws SourceError `unstable` | `bad_envelope`, or the rejection of `fetch`
  */
 export async function joinPages(
-  { upstream: { name, kind }, fetch, query }: JoinOptions,
+  { upstream: { name }, fetch, query }: JoinOptions,
   firstPage: ListingPage | null,
   { until, onItems, takes, ...bounds }: PullBounds,
 ): Promise<JoinedPages> {
   let walk: Walk<JoinedPage> = beginWalk({
     name,
-    isGateway: kind === 'gateway',
+    isGateway: false,
     minPageItems: MIN_PAGE_ITEMS,
-    maxRepeatedByCursor: MAX_REPEATED,
+    maxRepeatedByCursor: 0,
     mayDivide: true,
     // A filter may be the cause, too.
-    mayDivide500: kind === 'registry' && query.pushed.length === 0,
+    mayDivide500: query.pushed.length === 0,
   })
   let first = firstPage
   let pages = new JoinedPages()
@@ -133,7 +130,7 @@ export class JoinedPages {
     this.#isSorted = isSorted
   }
 
-  /** How many the upstream has, matching or not: a gateway whose cursors never end may report any total. */
+  /** How many the upstream has, matching or not. */
   get expected(): number {
     return Math.max(this.pages.at(-1)?.total ?? 0, this.#byKey.size)
   }
@@ -152,7 +149,7 @@ export class JoinedPages {
   }
 
   describe(page: ListingPage): JoinedPage {
-    const { items, offset, received, total, isGateway, nextCursor } = page
+    const { items, offset, received, total } = page
     const last = this.pages.at(-1)?.items.at(-1)
     const [first] = items
     const rows = items.map((item) => [snapshotKey(item), item] as const)
@@ -163,8 +160,7 @@ export class JoinedPages {
       offset,
       received,
       total,
-      isGateway,
-      nextCursor,
+      isGateway: false,
       isJoint: repeatsSome || this.#isBehind(page),
       isSorted: items.every(({ position }, n) => n === 0 || position <= items[n - 1]!.position),
       added: fresh.size,
@@ -204,8 +200,8 @@ export class JoinedPages {
   }
 
   /** Whether nothing can be missing before it, whatever it repeats. */
-  #isBehind({ offset, about, items: [first] }: ListingPage): boolean {
-    if (offset === 0 || about.resume !== undefined) return true
+  #isBehind({ offset, items: [first] }: ListingPage): boolean {
+    if (offset === 0) return true
     if (first === undefined) return false
     return this.#last === undefined || (this.#isSorted && first.position > this.#last.position)
   }
@@ -219,8 +215,6 @@ export class JoinedPages {
     return unreadable
   }
 }
-
-const canBeHeld = ({ isMatch, isReadable }: PageItem): boolean => isMatch && isReadable
 
 function countBefore(end: number, sets: readonly ReadonlySet<number>[]): number {
   let count = 0

@@ -210,46 +210,6 @@ test('a status that the upstream ignores is applied here', async (t) => {
   t.is((await read()).total, 540)
 })
 
-for (const [what, next_cursor] of [
-  ['longer than any request', 'x'.repeat(20_000)],
-  ['not Unicode', '\ud800'],
-  ['a number', 7],
-] as const)
-  test(`a gateway whose cursor is ${what} is bad_envelope, and does not end there`, async (t) => {
-    const envelope = { next_cursor }
-    const { read } = await pulled(t, { items: listingTexts('a', 450), kind: 'gateway', envelope })
-    t.is((await failureOf(t, read())).reason, 'bad_envelope')
-  })
-
-/** A gateway that streams nothing, and whose pages these are. */
-const pagesOf = (page: (request: number) => string) => (fake: FakeRegistry) => {
-  fake.beforePage = (request) => {
-    fake.script = [{ kind: 'body', body: page(request) }]
-  }
-}
-
-test('a gateway whose cursors lead to empty pages is given up', async (t) => {
-  const page = envelopeText([], 0, { complete: true, sources: [], next_cursor: 'again' })
-  const { read, fake } = await pulled(
-    t,
-    { kind: 'gateway' },
-    pagesOf(() => page),
-  )
-  await failureOf(t, read())
-  t.true(fake.requests.length <= 15, String(fake.requests.length))
-})
-
-test('a gateway whose cursors lead to new listings for ever is held in part', async (t) => {
-  const page = (request: number) =>
-    envelopeText(
-      listingTexts(`x${request}`, 200, { created_at: new Date(1.7e12 - request * 1e6).toISOString() }),
-      5,
-      { complete: true, sources: [], next_cursor: `${request}` },
-    )
-  const { read } = await pulled(t, {}, pagesOf(page), 'gateway')
-  t.is((await read()).part?.state, 'partial')
-})
-
 function createdAt(item: string): string {
   return JSON.parse(item).created_at
 }
