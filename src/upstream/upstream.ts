@@ -15,7 +15,7 @@ import { limitConcurrency } from './interceptors/limit-concurrency.ts'
 import { retry } from './interceptors/retry.ts'
 import { createLookUp } from './look-up.ts'
 import { createFetchPage } from './page/fetch-page.ts'
-import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
+import { type KnownPublishers, PublisherDirectory } from './publisher-directory.ts'
 import { narrowBy, type UpstreamQuery } from './push-down.ts'
 import { firstPageFetcher } from './snapshot/first-page.ts'
 import { pull } from './snapshot/pull.ts'
@@ -27,7 +27,7 @@ import { UpstreamHolding } from './snapshot/upstream-holding.ts'
 export class UpstreamState {
   readonly stats = new CallStats()
   readonly spec = new FilterSpecState()
-  readonly publishers = new PublisherState()
+  readonly publishers: KnownPublishers = new Map()
   readonly snapshot = new SnapshotState()
 }
 

@@ -1,5 +1,5 @@
 import { SourceError } from '../../domain/source/source-error.ts'
-import { type Interceptor, PURPOSES, refuse, type UpstreamRequest, whenEnded } from '../http/request.ts'
+import { type Interceptor, PURPOSES, refuse, whenEnded } from '../http/request.ts'
 
 export const MAX_QUEUED = 1024
 /** Share of the requests in flight that may be for single listings. */
@@ -21,17 +21,7 @@ export function limitConcurrency(maxInFlight: number): Interceptor {
   }
   /** The one whose latest turn is longest ago is first. */
   const lanes = Object.values(byName)
-  const begun = new WeakSet<object>()
   let isStarting = false
-
-  function laneOf({ purpose, question }: UpstreamRequest): Lane | null {
-    const { lane } = PURPOSES[purpose]
-    if (lane === 'none') return null
-    if (lane !== 'turns') return byName[lane]
-    if (begun.has(question)) return byName.later
-    begun.add(question)
-    return byName.first
-  }
 
   /** A request may end while it is sent: a call for each of them would be as deep as the queue is long. */
   function startAll(): void {
@@ -54,8 +44,9 @@ export function limitConcurrency(maxInFlight: number): Interceptor {
   const sum = (count: (one: Lane) => number): number => lanes.reduce((total, one) => total + count(one), 0)
 
   return (dispatch) => (request, handler) => {
-    const own = laneOf(request)
-    if (own === null) return dispatch(request, handler)
+    const { lane: name } = PURPOSES[request.purpose]
+    if (name === 'none') return dispatch(request, handler)
+    const own = byName[name]
     if (sum(({ waiting }) => waiting.length) >= MAX_QUEUED)
       return refuse(
         handler,

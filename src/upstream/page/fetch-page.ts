@@ -58,7 +58,6 @@ export function createFetchPage(
       {
         path: `/listings${target}`,
         purpose: purpose ?? purposeOf(query, request),
-        question: query,
         trace,
         maxBytes: MAX_PAGE_BYTES,
         headers: {

@@ -1,4 +1,4 @@
-import { type Clock, raceAbort } from '../../domain/clock.ts'
+import { type Clock, raceAbort, withDeadline } from '../../domain/clock.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { FoundCopies, HeldAnswer, Holding, OneListing, SourcePart } from '../../domain/source/holding.ts'
 import { hasPassed, type Item } from '../../domain/source/item.ts'
@@ -149,48 +149,29 @@ export class UpstreamHolding implements Holding {
 
   /** `null` where the upstream cannot be asked, or takes longer. @throws SourceError where it refuses our key */
   async #askInTime(question: OneListing, signal: AbortSignal): Promise<FoundCopies | null> {
-    const { ask, clock } = this.#options
-    const late = Promise.withResolvers<null>()
-    const cancel = clock.after(ASK_MS, () => late.resolve(null))
+    const timeoutError = () => new SourceError('timeout', `${this.name}: no answer within ${ASK_MS} ms`)
     try {
-      return await raceAbort(Promise.race([ask(question, signal), late.promise]), signal)
+      return await withDeadline({ ms: ASK_MS, timeoutError, caller: signal }, (until) =>
+        raceAbort(this.#options.ask(question, signal), until),
+      )
     } catch (error) {
       const isRefused = !(error instanceof SourceError) || isRefusal(error.reason)
       if (signal.aborted || !isRefused) return null
       throw error
-    } finally {
-      cancel()
     }
-  }
-
-  /** Why what is held must not be shown. */
-  #failureFor({ status = 'open', via = [] }: Asked): SourceError | null {
-    const { upstream, state, checkSchema } = this.#options
-    const { visible, failure } = state
-    if (status !== null && status !== 'open')
-      return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
-    try {
-      checkSchema()
-    } catch (error) {
-      if (error instanceof SourceError) return error
-      throw error
-    }
-    if (visible === null)
-      return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: no listing has arrived yet`)
-    return this.#hasPassed(via)
-      ? new SourceError('loop', `${upstream.name}: the query has passed through it`)
-      : null
   }
 
   /** @throws SourceError while nothing may be shown */
-  #current(asked: Asked): HeldAnswer {
-    const { state, publishers } = this.#options
-    const cause = this.#failureFor(asked)
-    if (cause !== null) throw cause
-    const { failure } = state
-    const current = state.current!
+  #current({ status = 'open', publisher = null, via = [] }: Asked): HeldAnswer {
+    const { state, publishers, checkSchema } = this.#options
+    const { visible: current, failure } = state
+    if (status !== null && status !== 'open')
+      throw new SourceError('open_only', `${this.name}: only its open listings are held`)
+    checkSchema()
+    if (current === null)
+      throw failure ?? new SourceError('not_yet_loaded', `${this.name}: no listing has arrived yet`)
+    if (this.#hasPassed(via)) throw new SourceError('loop', `${this.name}: the query has passed through it`)
     const { snapshot, ageSeconds = 0, invalid } = current
-    const { status = 'open', publisher = null } = asked
     const stale = this.#isStale(current)
     const staleAt = this.#staleAt(current)
     const part = this.#part()

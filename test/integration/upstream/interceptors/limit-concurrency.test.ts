@@ -15,7 +15,7 @@ test('a request beyond the longest queue fails at once, and the queued ones are 
   const dispatch = limitConcurrency(1)(hold)
   const outcomes: string[] = []
   const ask = () =>
-    dispatch({ purpose: 'page', question: {}, upstream: 'elsewhere' } as UpstreamRequest, {
+    dispatch({ purpose: 'page', upstream: 'elsewhere' } as UpstreamRequest, {
       onResponseEnd: () => void outcomes.push('answered'),
       onResponseError: (_controller, error) => void outcomes.push((error as SourceError).reason),
     })
@@ -41,7 +41,7 @@ test('a queue of requests that fail as they are sent is ended', (t) => {
   const dispatch = limitConcurrency(1)(failing)
   let failures = 0
   for (let n = 0; n < 1 + MAX_QUEUED; n++)
-    dispatch({ purpose: 'page', question: {}, upstream: 'elsewhere' } as UpstreamRequest, {
+    dispatch({ purpose: 'page', upstream: 'elsewhere' } as UpstreamRequest, {
       onResponseError: () => failures++,
     })
   endFirst()
