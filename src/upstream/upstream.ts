@@ -16,7 +16,7 @@ import { retry } from './interceptors/retry.ts'
 import { createLookUp } from './look-up.ts'
 import { createFetchPage } from './page/fetch-page.ts'
 import { type KnownPublishers, PublisherDirectory } from './publisher-directory.ts'
-import { narrowBy, type UpstreamQuery } from './push-down.ts'
+import { narrowBy } from './push-down.ts'
 import { firstPageFetcher } from './snapshot/first-page.ts'
 import { pull } from './snapshot/pull.ts'
 import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
@@ -79,10 +79,9 @@ export type UpstreamParts = {
 const MAX_READY_MS = 20_000
 
 export function createUpstream(parts: UpstreamParts): Upstream {
-  const { upstream, state, freshSeconds, clock, schema } = parts
-  const { name } = upstream
-  const requests = openRequests(parts)
-  const { breaker, fetch, get } = requests
+  const { upstream, gatewayId, state, freshSeconds, clock, schema, snapshots } = parts
+  const { name, kind, only = NO_FILTER } = upstream
+  const { breaker, fetch, get } = openRequests(parts)
   const spec = new FilterSpecCache(get, clock, state.spec)
   const publishers = new PublisherDirectory(get, clock, state.publishers)
   const checkSchema = (): void => {
@@ -90,7 +89,24 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     if (schema === null || declared === null || isSameSchema(declared, schema)) return
     throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
   }
-  const puller = openPuller(parts, { ...requests, publishers, spec, checkSchema })
+  const narrowing = narrowBy(only, spec, [gatewayId])
+  const fetchFirstPage = firstPageFetcher(kind, { get, fetch, clock })
+  const puller = new SnapshotPuller({
+    ...parts,
+    ...snapshots,
+    get,
+    state: state.snapshot,
+    query: narrowing.query,
+    fetchFirstPage: async () => {
+      await spec.loaded
+      void spec.load()
+      checkSchema()
+      return narrowing.ask(fetchFirstPage)
+    },
+    pull: ({ query, page }, bounds) =>
+      narrowing.ask(() => pull({ upstream, get, publishers, fetch, query }, page, bounds), query),
+    attribute: (items) => publishers.attribute(items),
+  })
   const openedAt = clock.monotonic()
   let hasPulled = false
   void puller.ready.then(() => (hasPulled = true))
@@ -105,14 +121,8 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     freshMs: freshSeconds * 1000,
     clock,
   })
-  const source = new UpstreamHolding({
-    ...parts,
-    state: state.snapshot,
-    puller,
-    ask,
-    publishers,
-    checkSchema,
-  })
+  const held = { state: state.snapshot, puller, ask, publishers, checkSchema }
+  const source = new UpstreamHolding({ ...parts, ...held })
   return {
     source,
     spec,
@@ -133,8 +143,6 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   }
 }
 
-type Requests = ReturnType<typeof openRequests>
-
 function openRequests(parts: UpstreamParts) {
   const { upstream, state, clock, gatewayId, interceptors } = parts
   const { stats } = state
@@ -153,42 +161,6 @@ function openRequests(parts: UpstreamParts) {
   const probe = createFetchPage(upstream, dispatcher, { purpose: 'probe', onPage })
   const fetch = createFetchPage(upstream, dispatcher, { onPage })
   return { breaker, fetch, get: createGet(upstream, dispatcher, [gatewayId]) }
-}
-
-function openPuller(
-  parts: UpstreamParts,
-  {
-    fetch,
-    get,
-    publishers,
-    spec,
-    checkSchema,
-  }: Requests & { publishers: PublisherDirectory; spec: FilterSpecCache; checkSchema: () => void },
-): SnapshotPuller {
-  const { upstream, state, gatewayId, clock, snapshots } = parts
-  const fetchFirstPage = firstPageFetcher(upstream.kind, { get, fetch, clock })
-  const { query, noteFailure } = narrowBy(upstream.only ?? NO_FILTER, spec, [gatewayId])
-  const failing = (sent: UpstreamQuery) => (error: unknown) => {
-    noteFailure(sent, error)
-    throw error
-  }
-  return new SnapshotPuller({
-    ...parts,
-    ...snapshots,
-    get,
-    state: state.snapshot,
-    fetchFirstPage: async () => {
-      await spec.loaded
-      void spec.load()
-      checkSchema()
-      const sent = query()
-      return fetchFirstPage(sent).catch(failing(sent))
-    },
-    pull: ({ query: sent, page }, bounds) =>
-      pull({ upstream, get, publishers, fetch, query: sent }, page, bounds).catch(failing(sent)),
-    query,
-    attribute: (items) => publishers.attribute(items),
-  })
 }
 
 /** What its requests show. */

@@ -71,7 +71,7 @@ export async function joinPages(
         onItems?.(added)
       }
       walk = after.walk
-      if (isRestart) pages = new JoinedPages(walk.isSorted)
+      if (isRestart) pages = new JoinedPages()
     }
     return latest ?? pages
   } catch (error) {
@@ -87,7 +87,7 @@ export async function joinPages(
       first = null
       const fetched =
         known ?? (await (until ? raceAbort(fetch(query, request), until) : fetch(query, request)))
-      return { request, page: pages.describe(fetched) }
+      return { request, page: pages.describe(fetched, walk.isSorted) }
     } catch (error) {
       if (error instanceof SourceError) return { request, error }
       throw error
@@ -117,18 +117,11 @@ export class JoinedPages {
   isEnded = false
   /** Offset after the last page; decreases where reading stepped back. */
   #end = 0
-  #isSorted: boolean
   /** Every listing with an id and a date as it was first, matching or not, in the upstream's order. */
   readonly #byKey = new Map<string, PageItem>()
   readonly #unreadable = new Set<number>()
   #duplicates = 0
-  /** Too long, or nested too deep. */
-  #unholdable = 0
   #last: PageItem | undefined
-
-  constructor(isSorted = true) {
-    this.#isSorted = isSorted
-  }
 
   /** How many the upstream has, matching or not. */
   get expected(): number {
@@ -136,7 +129,8 @@ export class JoinedPages {
   }
 
   get invalid(): number {
-    return this.#unreadable.size + this.#unholdable + this.collected.withoutRoom
+    const unholdable = [...this.#byKey.values()].filter(({ isMatch, isReadable }) => isMatch && !isReadable)
+    return this.#unreadable.size + unholdable.length + this.collected.withoutRoom
   }
 
   get missing(): readonly MissingSource[] | undefined {
@@ -148,7 +142,8 @@ export class JoinedPages {
     return Math.max(0, ...this.pages.map((page) => page.ageSeconds))
   }
 
-  describe(page: ListingPage): JoinedPage {
+  /** @param isSorted whether all pages before are */
+  describe(page: ListingPage, isSorted: boolean): JoinedPage {
     const { items, offset, received, total } = page
     const last = this.pages.at(-1)?.items.at(-1)
     const [first] = items
@@ -161,7 +156,7 @@ export class JoinedPages {
       received,
       total,
       isGateway: false,
-      isJoint: repeatsSome || this.#isBehind(page),
+      isJoint: repeatsSome || this.#isBehind(page, isSorted),
       isSorted: items.every(({ position }, n) => n === 0 || position <= items[n - 1]!.position),
       added: fresh.size,
       counted: before + fresh.size + duplicates + unreadable.size,
@@ -177,8 +172,7 @@ export class JoinedPages {
   }
 
   /** @returns what is new of it, and can be held */
-  add({ page, isSorted, fresh, duplicates, unreadable }: JoinedPage): readonly PageItem[] {
-    if (!isSorted) this.#isSorted = false
+  add({ page, fresh, duplicates, unreadable }: JoinedPage): readonly PageItem[] {
     for (const [key, item] of fresh) {
       this.#byKey.set(key, item)
       this.#last = item
@@ -187,11 +181,8 @@ export class JoinedPages {
     this.pages.push(page)
     this.#end = page.offset + page.received
     for (const offset of unreadable) this.#unreadable.add(offset)
-    const matches = [...fresh.values()].filter(({ isMatch }) => isMatch)
-    const added = matches.filter(canBeHeld)
-    this.#unholdable += matches.length - added.length
     this.collected.add(page.items.filter(canBeHeld))
-    return added
+    return [...fresh.values()].filter(canBeHeld)
   }
 
   skip(offset: number): void {
@@ -200,10 +191,10 @@ export class JoinedPages {
   }
 
   /** Whether nothing can be missing before it, whatever it repeats. */
-  #isBehind({ offset, items: [first] }: ListingPage): boolean {
+  #isBehind({ offset, items: [first] }: ListingPage, isSorted: boolean): boolean {
     if (offset === 0) return true
     if (first === undefined) return false
-    return this.#last === undefined || (this.#isSorted && first.position > this.#last.position)
+    return this.#last === undefined || (isSorted && first.position > this.#last.position)
   }
 
   #newUnreadable({ items, offset, received }: ListingPage): ReadonlySet<number> {

@@ -108,12 +108,6 @@ test('unreadable items are counted once and hide nothing behind them', async (t)
   t.like(await read(), { total: 400, invalid: 100 })
 })
 
-test('an upstream that does not sort is read whole, and sorted here', async (t) => {
-  const sorted = listingTexts('a', 600)
-  const { read } = await pulled(t, { items: shuffled(sorted) })
-  t.deepEqual(idsOf(await read()), sorted.map(idOf))
-})
-
 for (const [what, offsetOf] of [
   ['ignores offset', () => 0],
   ['serves no offset beyond 150', (offset: number) => Math.min(offset, 150)],
@@ -180,12 +174,6 @@ test('a listing that moves between two skipped ones is read', async (t) => {
   t.is(ids.length, 98)
 })
 
-test('an upstream that answers 500 to everything is asked a few times', async (t) => {
-  const { read, fake } = await pulled(t, { script: [{ kind: 'status', status: 500 }] })
-  t.is((await failureOf(t, read())).reason, 'http_500')
-  t.true(fake.requests.length <= 10, asked(fake.requests))
-})
-
 test('a Registry has an id once, a gateway once for each publisher', async (t) => {
   const items = [1, 2].map((publisher_id) =>
     listingText({
@@ -217,15 +205,4 @@ function createdAt(item: string): string {
 /** `offset+limit` of each request. */
 function asked(requests: readonly SeenRequest[]): string {
   return requests.map(({ parameters }) => `${parameters.get('offset')}+${parameters.get('limit')}`).join(' ')
-}
-
-function shuffled(items: readonly string[]): string[] {
-  return items.toSorted((a, b) => rank(a) - rank(b))
-}
-
-/** Any order that is the same in every run. */
-function rank(item: string): number {
-  let hash = 7
-  for (const char of idOf(item)) hash = (hash * 31 + char.charCodeAt(0) * 7919) % 10_007
-  return hash
 }
