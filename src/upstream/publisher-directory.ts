@@ -72,9 +72,9 @@ export class PublisherDirectory {
   }
 
   /** Sets the publishers of a pull. Waits until the search has ended, except after a failed one. */
-  async attributeAll(items: readonly PageItem[], until?: AbortSignal): Promise<void> {
+  async attributeAll(items: readonly PageItem[]): Promise<void> {
     const search = this.#learn(items, false)
-    if (search !== null && !this.#hasFailed) await (until ? raceAbort(search, until).catch(() => {}) : search)
+    if (search !== null && !this.#hasFailed) await search
     this.#setKnown(items)
   }
 

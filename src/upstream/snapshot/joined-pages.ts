@@ -1,4 +1,3 @@
-import { raceAbort } from '../../domain/clock.ts'
 import { joinMissing, type MissingSource } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
@@ -25,12 +24,8 @@ type JoinOptions = {
 
 /** Where a pull ends before it has all. */
 export type PullBounds = Partial<Bounds> & {
-  /** Its reason is the failure of a pull that has no page by then. */
-  until?: AbortSignal | undefined
-  /** Called with what each page adds, in the order of the upstream. Publishers may be unknown by then. */
+  /** Called with what each page adds, in the order of the upstream. Publishers may be unknown by then. What it throws ends the pull. */
   onItems?: ((items: readonly PageItem[]) => void) | undefined
-  /** Whether what has arrived before this failure is the result. Default: it is not. */
-  takes?: ((failure: SourceError) => boolean) | undefined
 }
 
 /**
@@ -41,7 +36,7 @@ export type PullBounds = Partial<Bounds> & {
 export async function joinPages(
   { upstream: { name }, fetch, query }: JoinOptions,
   firstPage: ListingPage | null,
-  { until, onItems, takes, ...bounds }: PullBounds,
+  { onItems, ...bounds }: PullBounds,
 ): Promise<JoinedPages> {
   let walk: Walk<JoinedPage> = beginWalk({
     name,
@@ -54,40 +49,24 @@ export async function joinPages(
   })
   let first = firstPage
   let pages = new JoinedPages()
-  /** Until a walk that begins again has a page, those before. */
-  let latest: JoinedPages | null = null
-  const isEnough = (): boolean =>
-    latest !== null && (isBeyond(bounds, latest.collected) || until?.aborted === true)
-  try {
-    while (!pages.isEnded && !isEnough()) {
-      const event = await ask(nextRequest(walk))
-      const { next, accepted, skipped, isRestart, ...after } = step(walk, event)
-      const added = accepted && pages.add(accepted)
-      if (skipped !== undefined) pages.skip(skipped)
-      if (next instanceof SourceError) throw next
-      pages.isEnded = next === 'done'
-      if (added !== undefined) {
-        latest = pages
-        onItems?.(added)
-      }
-      walk = after.walk
-      if (isRestart) pages = new JoinedPages()
-    }
-    return latest ?? pages
-  } catch (error) {
-    if (latest === null) throw error
-    const isTaken = latest.collected.size > 0 && error instanceof SourceError && takes?.(error)
-    if (isTaken || until?.aborted) return latest
-    throw error
+  while (!pages.isEnded && !isBeyond(bounds, pages.collected)) {
+    const event = await ask(nextRequest(walk))
+    const { next, accepted, skipped, isRestart, ...after } = step(walk, event)
+    const added = accepted && pages.add(accepted)
+    if (skipped !== undefined) pages.skip(skipped)
+    if (next instanceof SourceError) throw next
+    pages.isEnded = next === 'done'
+    if (added !== undefined) onItems?.(added)
+    walk = after.walk
+    if (isRestart) pages = new JoinedPages()
   }
+  return pages
 
   async function ask(request: PageRequest): Promise<WalkEvent<JoinedPage>> {
     try {
       const known = request.offset === 0 ? first : null
       first = null
-      const fetched =
-        known ?? (await (until ? raceAbort(fetch(query, request), until) : fetch(query, request)))
-      return { request, page: pages.describe(fetched, walk.isSorted) }
+      return { request, page: pages.describe(known ?? (await fetch(query, request)), walk.isSorted) }
     } catch (error) {
       if (error instanceof SourceError) return { request, error }
       throw error

@@ -66,7 +66,7 @@ async function pullRegistry(
   const { missing, ageSeconds, invalid, isEnded, expected } = joined
   const byKey = [...joined.collected.listings]
   const items = byKey.map(([, item]) => item)
-  await options.publishers.attributeAll(items, bounds.until)
+  await options.publishers.attributeAll(items)
   const listings = new Map(byKey.map(([key, item]) => [key, item.toItem()]))
   // A gateway that may ask no source answers as a Registry does.
   const { gatewayId } = joined.pages.at(-1)?.about ?? {}
@@ -94,13 +94,12 @@ async function pullGateway(
   }
   const streamed = new ReceivedRows()
   const lines: Buffer[] = []
-  const enough = new AbortController()
-  const signal = bounds.until ? AbortSignal.any([bounds.until, enough.signal]) : enough.signal
+  const enough = new SourceError('too_large', `${name}: has more than is held`)
   try {
     const response = await get(`/listings?${queryParameters(query)}`, {
       maxBytes: MAX_STREAM_BYTES,
       headers: { accept: 'application/x-ndjson', 'accept-encoding': 'gzip' },
-      lines: { maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES, maxStreamMs: MAX_STREAM_MS, onLine, signal },
+      lines: { maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES, maxStreamMs: MAX_STREAM_MS, onLine },
     })
     if (!/ndjson/i.test(response.headers['content-type'] ?? ''))
       throw new SourceError(
@@ -116,18 +115,15 @@ async function pullGateway(
     const lacked = readMissing(meta, via.missing)?.map((entry) => addReporter(entry, via.gatewayId))
     return { ...streamed.result, ...via, ageSeconds: readOldestAge(meta), missing: lacked }
   } catch (error) {
-    if (!signal.aborted && !(error instanceof SourceError && bounds.takes?.(error))) throw error
-    const arrived = streamed.received > 0 ? streamed : first
-    if (arrived.collected.size === 0) throw error
-    return { ...arrived.result, ...reported, partOf: Math.max(total, arrived.received) }
+    if (error !== enough) throw error
+    return { ...streamed.result, ...reported, partOf: Math.max(total, streamed.received) }
   }
 
   function onLine(line: Buffer): void {
     lines.push(line)
     // Only the last line is not a listing.
     if (lines.length > MAX_PAGE_ITEMS) readLines()
-    if (isBeyond(bounds, streamed.collected))
-      enough.abort(new SourceError('too_large', `${name}: has more than is held`))
+    if (isBeyond(bounds, streamed.collected)) throw enough
   }
 
   function readLines(): void {
