@@ -8,7 +8,7 @@ import type { Get } from '../http/request.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
 import { canBeHeld, type ListingPage, type PageItem } from '../page/listing-page.ts'
 import { rejectionOf, type UpstreamQuery } from '../push-down.ts'
-import { type Snapshot, snapshotKey } from './snapshot.ts'
+import { isSameRow, type Snapshot, snapshotKey } from './snapshot.ts'
 
 export type FirstPage = {
   query: UpstreamQuery
@@ -118,7 +118,8 @@ export function compareFirstPage(
 ): { changed: readonly PageItem[]; isExplained: boolean } {
   if (page === null) return { changed: [], isExplained: false }
   const items = page.items.filter((item) => canBeHeld(item) && snapshot.hasRoom(item))
-  const changed = items.filter((item) => !isUnchanged(item, snapshot))
+  // Publishers are left out: the directory may not know them yet.
+  const changed = items.filter((item) => !isSameRow(item, snapshot.get(snapshotKey(item))))
   const added = items.filter((item) => snapshot.get(snapshotKey(item)) === undefined)
   // What is not held since it does not match: the upstream counts it.
   const { newest = Number.POSITIVE_INFINITY } = before
@@ -135,17 +136,6 @@ export function compareFirstPage(
 function isSum(before: Counts, counts: Counts, added: number): boolean {
   if (before === null || counts === null) return true
   return counts.open === before.open + added && counts.others === before.others
-}
-
-/** Publishers are left out: the directory may not know them yet. */
-function isUnchanged(item: PageItem, snapshot: Snapshot): boolean {
-  const held = snapshot.get(snapshotKey(item))
-  return (
-    held !== undefined &&
-    held.position === item.position &&
-    Buffer.compare(held.bytes, item.bytes) === 0 &&
-    JSON.stringify(held.origin) === JSON.stringify(item.origin)
-  )
 }
 
 /** Whether a listing of the snapshot, newer than the last of the page, is not on the page. */
