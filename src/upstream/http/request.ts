@@ -112,7 +112,12 @@ export function requestsTo({ name, url, key, timeoutMs }: Endpoint, dispatcher: 
         origin,
         path: base + path,
         method,
-        headers: { ...common, ...(body !== null && { 'content-type': 'application/json' }), ...headers },
+        headers: {
+          ...common,
+          ...(lines && { accept: lines.mediaType }),
+          ...(body !== null && { 'content-type': 'application/json' }),
+          ...headers,
+        },
         body,
         timeoutMs: options.timeoutMs ?? timeoutMs,
         lines: lines && {

@@ -98,14 +98,14 @@ async function pullGateway(
   try {
     const response = await get(`/listings?${queryParameters(query)}`, {
       maxBytes: MAX_STREAM_BYTES,
-      headers: { accept: 'application/x-ndjson', 'accept-encoding': 'gzip' },
-      lines: { maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES, maxStreamMs: MAX_STREAM_MS, onLine },
+      headers: { 'accept-encoding': 'gzip' },
+      lines: {
+        mediaType: 'application/x-ndjson',
+        maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
+        maxStreamMs: MAX_STREAM_MS,
+        onLine,
+      },
     })
-    if (!/ndjson/i.test(response.headers['content-type'] ?? ''))
-      throw new SourceError(
-        'bad_envelope',
-        `${name}: a gateway has to stream its listings, and this one does not`,
-      )
     const last = lines.pop()
     readLines()
     const { _meta: meta } = last === undefined ? {} : parseObject(last.toString())
