@@ -1,17 +1,12 @@
-import { SourceError } from '../../domain/source/source-error.ts'
-import { type Interceptor, PURPOSES, refuse, whenEnded } from '../http/request.ts'
+import { type Interceptor, PURPOSES, whenEnded } from '../http/request.ts'
 
-export const MAX_QUEUED = 1024
 /** Share of the requests in flight that may be for single listings. */
 const MAX_SINGLE_SHARE = 0.5
 
 /** Requests of one kind, in the order in which they came. */
 type Lane = { maxInFlight: number; inFlight: number; waiting: (() => void)[] }
 
-/**
- * Waiting requests have turns: first pages, single listings and later pages. Beyond `MAX_QUEUED` waiting requests, a request fails as
- * `budget_spent`.
- */
+/** Waiting requests have turns: first pages, single listings and later pages. What asks for them bounds how many wait. */
 export function limitConcurrency(maxInFlight: number): Interceptor {
   const lane = (most: number): Lane => ({ maxInFlight: most, inFlight: 0, waiting: [] })
   const byName = {
@@ -47,11 +42,6 @@ export function limitConcurrency(maxInFlight: number): Interceptor {
     const { lane: name } = PURPOSES[request.purpose]
     if (name === 'none') return dispatch(request, handler)
     const own = byName[name]
-    if (sum(({ waiting }) => waiting.length) >= MAX_QUEUED)
-      return refuse(
-        handler,
-        new SourceError('budget_spent', `${request.upstream}: ${MAX_QUEUED} requests are queued`),
-      )
     const leave = (): void => {
       own.inFlight--
       startAll()
