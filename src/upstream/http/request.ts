@@ -198,12 +198,6 @@ export function whenEnded(
   }
 }
 
-/** Fails a request that is not sent. */
-export function refuse(handler: Dispatcher.DispatchHandler, error: SourceError): boolean {
-  handler.onResponseError?.(NOT_SENT, error)
-  return true
-}
-
 export const NOT_SENT: Dispatcher.DispatchController = {
   aborted: false,
   paused: false,
