@@ -1,4 +1,4 @@
-import { type Clock, raceAbort, withDeadline } from '../../domain/clock.ts'
+import { type Clock, raceAbort } from '../../domain/clock.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { FoundCopies, HeldAnswer, Holding, OneListing, SourcePart } from '../../domain/source/holding.ts'
 import { hasPassed, type Item } from '../../domain/source/item.ts'
@@ -149,15 +149,17 @@ export class UpstreamHolding implements Holding {
 
   /** `null` where the upstream cannot be asked, or takes longer. @throws SourceError where it refuses our key */
   async #askInTime(question: OneListing, signal: AbortSignal): Promise<FoundCopies | null> {
-    const timeoutError = () => new SourceError('timeout', `${this.name}: no answer within ${ASK_MS} ms`)
+    const { ask, clock } = this.#options
+    const late = Promise.withResolvers<null>()
+    const cancel = clock.after(ASK_MS, () => late.resolve(null))
     try {
-      return await withDeadline({ ms: ASK_MS, timeoutError, caller: signal }, (until) =>
-        raceAbort(this.#options.ask(question, signal), until),
-      )
+      return await raceAbort(Promise.race([ask(question, signal), late.promise]), signal)
     } catch (error) {
       const isRefused = !(error instanceof SourceError) || isRefusal(error.reason)
       if (signal.aborted || !isRefused) return null
       throw error
+    } finally {
+      cancel()
     }
   }
 
