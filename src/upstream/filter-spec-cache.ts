@@ -22,7 +22,6 @@ export class FilterSpecCache implements KnownSpec {
   readonly #get: Get
   readonly #clock: Clock
   readonly #state: FilterSpecState
-  #loaded: Promise<void> | null = null
   readonly #fetches = new SingleFlight(() => this.#fetch())
 
   constructor(get: Get, clock: Clock, state = new FilterSpecState()) {
@@ -33,8 +32,7 @@ export class FilterSpecCache implements KnownSpec {
 
   /** Settles once it was fetched, with any outcome. */
   get loaded(): Promise<void> {
-    this.#loaded ??= this.#state.freshUntil > 0 ? Promise.resolve() : this.refresh()
-    return this.#loaded
+    return this.#state.freshUntil > 0 ? Promise.resolve() : this.refresh()
   }
 
   /** `null` after a 404, or before any answer. */

@@ -29,27 +29,25 @@ export const PUBLISHERS_WAIT_MS = 500
 type Publisher = { id: number; address: string | null; aliases?: readonly string[] }
 
 /** By id. The directory of the next runtime continues with them. */
-export class PublisherState {
-  readonly publishers = new Map<number, { publisher: Publisher; until: number }>()
-}
+export type KnownPublishers = Map<number, { publisher: Publisher; until: number }>
 
 /** Entries are searched again when old, since a new database of the Registry counts ids from 1 again. */
 export class PublisherDirectory {
   readonly #get: Get
   readonly #clock: Clock
-  readonly #state: PublisherState
+  readonly #known: KnownPublishers
   readonly #searches = new SingleFlight(() => this.#find())
   /** Ids that the search looks for, those of readers that joined it included. */
   readonly #soughtIds = new Set<number>()
   #startedAt = 0
   #pausedUntil = 0
-  /** How the latest search ended. `vain`: readers that waited for it got no, or not every, publisher. */
-  #outcome: 'useful' | 'vain' | 'failed' = 'useful'
+  /** The latest search. */
+  #hasFailed = false
 
-  constructor(get: Get, clock: Clock, state = new PublisherState()) {
+  constructor(get: Get, clock: Clock, known: KnownPublishers = new Map()) {
     this.#get = get
     this.#clock = clock
-    this.#state = state
+    this.#known = known
   }
 
   /** The running search, which never rejects. */
@@ -59,51 +57,42 @@ export class PublisherDirectory {
 
   /** Whether publishers that are unknown now may be known later: the latest search failed, or one is running. */
   get isBehind(): boolean {
-    return this.#outcome === 'failed' || this.search !== null
+    return this.#hasFailed || this.search !== null
   }
 
   /**
-   * Sets known publishers. Waits for a search for the others once, and not after one in vain.
+   * Sets known publishers. Waits a moment for a search for the others, but not after one that has failed.
    * @returns whether the search has ended, or is not expected to help
    */
   async attribute(items: readonly PageItem[]): Promise<boolean> {
-    const search = this.#learn(items, this.#isPausing)
-    const waitMs =
-      this.#outcome === 'vain' ? 0 : PUBLISHERS_WAIT_MS - (this.#clock.monotonic() - this.#startedAt)
-    const hasEnded = search === null || this.#outcome === 'failed' || (await this.#endsWithin(waitMs, search))
+    const search = this.#learn(items, this.#clock.monotonic() < this.#pausedUntil)
+    const hasEnded = search === null || this.#hasFailed || (await this.#endsInTime(search))
     this.#setKnown(items)
     return hasEnded
   }
 
   /** Sets the publishers of a pull. Waits until the search has ended, except after a failed one. */
-  async attributeAll(items: readonly PageItem[], until?: AbortSignal): Promise<void> {
+  async attributeAll(items: readonly PageItem[]): Promise<void> {
     const search = this.#learn(items, false)
-    if (search !== null && this.#outcome !== 'failed')
-      await (until ? raceAbort(search, until).catch(() => {}) : search)
+    if (search !== null && !this.#hasFailed) await search
     this.#setKnown(items)
   }
 
   #setKnown(items: readonly PageItem[]): void {
     for (const item of items) {
       if (item.publisherId === null || item.origin !== undefined) continue
-      Object.assign(
-        item,
-        attributionOf(this.#state.publishers.get(item.publisherId)?.publisher, item.principals),
-      )
+      Object.assign(item, attributionOf(this.#known.get(item.publisherId)?.publisher, item.principals))
     }
-  }
-
-  get #isPausing(): boolean {
-    return this.#clock.monotonic() < this.#pausedUntil
   }
 
   /** The search for unknown publishers of these. */
   #learn(items: readonly PageItem[], isPausing: boolean): Promise<void> | null {
     const now = this.#clock.monotonic()
     let isUnknown = false
-    for (const { publisherId, principals } of items) {
-      if (publisherId === null) continue
-      const held = this.#state.publishers.get(publisherId)
+    for (const { publisherId, principals, origin } of items) {
+      // Ids of a gateway's items are those of other Registries.
+      if (publisherId === null || origin !== undefined) continue
+      const held = this.#known.get(publisherId)
       const entry = held && isOther(held.publisher, principals) ? undefined : held
       if (entry === undefined) isUnknown = true
       if (isPausing) continue
@@ -114,7 +103,8 @@ export class PublisherDirectory {
     return isUnknown ? search : null
   }
 
-  #endsWithin(ms: number, search: Promise<void>): Promise<boolean> {
+  #endsInTime(search: Promise<void>): Promise<boolean> {
+    const ms = PUBLISHERS_WAIT_MS - (this.#clock.monotonic() - this.#startedAt)
     return new Promise((resolve) => {
       if (ms <= 0) return resolve(false)
       const cancel = this.#clock.after(ms, () => resolve(false))
@@ -135,16 +125,14 @@ export class PublisherDirectory {
       // Publishers of later readers may be newer than the pages before.
       const absent = first.filter((id) => this.#soughtIds.has(id))
       for (const id of absent) this.#set({ id, address: null }, SEARCH_AGAIN_MS)
-      const isPrompt = this.#clock.monotonic() - this.#startedAt < PUBLISHERS_WAIT_MS
-      this.#outcome = isPrompt && absent.length === 0 ? 'useful' : 'vain'
+      this.#hasFailed = false
     } catch {
       // Listings are shown without publishers; known publishers stay.
-      this.#outcome = 'failed'
+      this.#hasFailed = true
     }
     cancel()
     this.#soughtIds.clear()
-    this.#pausedUntil =
-      this.#clock.monotonic() + (this.#outcome === 'failed' ? SEARCH_RETRY_MS : SEARCH_PAUSE_MS)
+    this.#pausedUntil = this.#clock.monotonic() + (this.#hasFailed ? SEARCH_RETRY_MS : SEARCH_PAUSE_MS)
   }
 
   async #readPages(signal: AbortSignal): Promise<void> {
@@ -162,10 +150,9 @@ export class PublisherDirectory {
 
   #set(publisher: Publisher, freshMs: number): void {
     const { id } = publisher
-    const { publishers } = this.#state
-    publishers.delete(id)
-    publishers.set(id, { publisher, until: this.#clock.monotonic() + freshMs })
-    if (publishers.size > MAX_PUBLISHERS) publishers.delete(publishers.keys().next().value!)
+    this.#known.delete(id)
+    this.#known.set(id, { publisher, until: this.#clock.monotonic() + freshMs })
+    if (this.#known.size > MAX_PUBLISHERS) this.#known.delete(this.#known.keys().next().value!)
   }
 }
 

@@ -10,11 +10,12 @@ import { unsentFilters } from '../filter-spec/parameters.ts'
 import type { KnownSpec } from '../filter-spec/upstream-spec.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
 import { createLookUp, type LookUp } from './look-up.ts'
-import type { ListingPage, PageItem } from './page/listing-page.ts'
+import { canBeHeld, type ListingPage, type PageItem } from './page/listing-page.ts'
 import { namesOf, pushDown, rejectionOf, UNFILTERED, type UpstreamQuery } from './push-down.ts'
+import { fetchFirstPage } from './snapshot/first-page.ts'
 import { WRONG } from './snapshot/held-listings.ts'
-import { fetchFirstPage, type Pull, type PullOptions, pull } from './snapshot/pull.ts'
-import { learnFilters, newestOf, Snapshot } from './snapshot/snapshot.ts'
+import { type Pull, type PullOptions, pull } from './snapshot/pull.ts'
+import { Collected, learnFilters, newestOf, Snapshot } from './snapshot/snapshot.ts'
 
 /** A Registry of so many listings is pulled without filters: a better copy that does not match hides a worse one that does. */
 const MAX_UNFILTERED = 2000
@@ -24,7 +25,7 @@ const FRESH_MS = 5000
 const MAX_ATTEMPTS = 4
 
 type PulledSourceOptions = Pick<PullOptions, 'fetch' | 'get' | 'publishers'> & {
-  upstream: Pick<UpstreamOptions, 'name' | 'key'>
+  upstream: Pick<UpstreamOptions, 'name'>
   clock: Clock
   index: CopyIndex
   priority: number
@@ -235,33 +236,37 @@ export class PulledHolding implements Holding {
     const { name } = upstream
     const askedAt = clock.monotonic()
     const timeoutError = () => new SourceError('timeout', `${name}: no answer within ${ms} ms`)
-    let failure: SourceReason | null = null
+    const arrived = new Collected<PageItem>()
+    let page = firstPage ?? null
     let last = Number.POSITIVE_INFINITY
     let isSorted = true
-    const bounds = {
-      maxListings,
-      takes: ({ reason }: SourceError): boolean => {
-        failure = reason
-        return !WRONG.includes(reason)
-      },
-      onItems: (items: readonly PageItem[]): void => {
+    const pullAll = async (until: AbortSignal): Promise<Pull> => {
+      page ??= await fetchFirstPage(fetch, sent)
+      until.throwIfAborted()
+      const onItems = (items: readonly PageItem[]): void => {
+        until.throwIfAborted()
+        arrived.add(items)
         for (const { position } of items) {
           isSorted &&= position <= last
           last = position
         }
-      },
-    }
-    const pulled = await withDeadline({ ms, timeoutError, caller: NEVER }, async (until) => {
-      const page = firstPage ?? (await raceAbort(fetchFirstPage(fetch, sent), until))
+      }
       // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.
-      const isStream = page?.isGateway === true && page.items.length < maxListings
-      const about = { ...upstream, kind: isStream ? 'gateway' : 'registry' } as const
-      const options = { ...this.#options, upstream: about, via: [], query: sent }
-      const result = await pull(options, { page }, { ...bounds, until })
-      return { ...result, cut: failure ?? (until.aborted ? 'timeout' : 'too_large') } as const
+      const about = { ...upstream, kind: page?.isGateway === true ? 'gateway' : 'registry' } as const
+      return pull({ ...this.#options, upstream: about, query: sent }, page, { maxListings, onItems })
+    }
+    let cut: SourceReason = 'too_large'
+    const pulled = await withDeadline({ ms, timeoutError, caller: NEVER }, (until) =>
+      raceAbort(pullAll(until), until),
+    ).catch((error: unknown) => {
+      if (!(error instanceof SourceError) || WRONG.includes(error.reason)) throw error
+      cut = error.reason
+      if (arrived.size === 0) arrived.add(page?.items.filter(canBeHeld) ?? [])
+      if (arrived.size === 0) throw error
+      return this.#partOf(arrived, page)
     })
-    const { newest, partOf: all } = newestOf(pulled.listings, bounds)
-    const { partOf = all, ageSeconds = 0, invalid, missing, cut } = pulled
+    const { newest, partOf: all } = newestOf(pulled.listings, { maxListings })
+    const { partOf = all, ageSeconds = 0, invalid, missing } = pulled
     await learnFilters(index, filters())
     const { next: snapshot, make } = await new Snapshot(index, name, sent.status).changeTo(newest)
     make()
@@ -270,6 +275,15 @@ export class PulledHolding implements Holding {
     const asOf = askedAt - ageSeconds * 1000
     const about = { reason: isPart ? cut : undefined, isSorted, invalid, missing }
     return { sent, snapshot, maxListings, asOf, endedAt: clock.monotonic(), part, ...about }
+  }
+
+  /** What has arrived, as a pull that has ended. */
+  async #partOf({ listings, withoutRoom }: Collected<PageItem>, page: ListingPage | null): Promise<Pull> {
+    const { missing, ageSeconds, total = 0 } = page ?? {}
+    await this.#options.publishers.attribute([...listings.values()])
+    const items = [...listings].map(([key, item]) => [key, item.toItem()] as const)
+    const partOf = listings.size < total ? total : undefined
+    return { listings: new Map(items), invalid: withoutRoom, partOf, missing, ageSeconds }
   }
 }
 

@@ -65,24 +65,38 @@ export function rejectionOf(
 export type Narrowing = {
   /** The same object until another filter spec, or a refusal, changes it. */
   query: () => UpstreamQuery
-  /** After a failure: a refused filter is not sent until the upstream has another filter spec. */
-  noteFailure: (sent: UpstreamQuery, error: unknown) => void
+  /** Asks so. A filter that is refused then is not sent until the upstream has another filter spec. */
+  ask: <T>(work: (query: UpstreamQuery) => Promise<T>, query?: UpstreamQuery) => Promise<T>
 }
 
-export function narrowBy({ criteria, filters }: StandingFilter, spec: KnownSpec): Narrowing {
-  if (criteria.length === 0) return { query: () => PLAIN_QUERY, noteFailure: () => {} }
-  const asked = { ...ALL_OPEN, criteria, filters }
-  let made: { spec: UpstreamSpec | null; query: UpstreamQuery } | null = null
-  const make = (current: UpstreamSpec | null, refused?: ReadonlySet<string>) => {
-    made = { spec: current, query: { ...pushDown(asked, current, { refused }), only: criteria } }
+/** @param via the gateways that its requests pass */
+export function narrowBy(
+  { criteria, filters }: StandingFilter,
+  spec: KnownSpec,
+  via: readonly string[],
+): Narrowing {
+  const make = (refused?: ReadonlySet<string>): { spec: UpstreamSpec | null; query: UpstreamQuery } => {
+    const { current } = spec
+    if (criteria.length === 0) return { spec: current, query: { ...PLAIN_QUERY, via } }
+    const pushed = pushDown({ ...ALL_OPEN, criteria, filters, via }, current, { refused })
+    return { spec: current, query: { ...pushed, only: criteria } }
+  }
+  let made = make()
+  const latest = (): UpstreamQuery => {
+    if (criteria.length > 0 && made.spec !== spec.current) made = make()
     return made.query
   }
   return {
-    query: () => (made !== null && made.spec === spec.current ? made.query : make(spec.current)),
-    noteFailure: (sent, error) => {
-      const rejection = rejectionOf(sent, error)
-      if (rejection === 'other spec') void spec.refresh()
-      else if (rejection !== null) make(spec.current, namesOf({ criteria }))
+    query: latest,
+    ask: async (work, query = latest()) => {
+      try {
+        return await work(query)
+      } catch (error) {
+        const rejection = rejectionOf(query, error)
+        if (rejection === 'other spec') void spec.refresh()
+        else if (rejection !== null) made = make(namesOf({ criteria }))
+        throw error
+      }
     },
   }
 }

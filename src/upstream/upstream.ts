@@ -15,9 +15,10 @@ import { limitConcurrency } from './interceptors/limit-concurrency.ts'
 import { retry } from './interceptors/retry.ts'
 import { createLookUp } from './look-up.ts'
 import { createFetchPage } from './page/fetch-page.ts'
-import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
-import { narrowBy, type UpstreamQuery } from './push-down.ts'
-import { firstPageFetcher, pull } from './snapshot/pull.ts'
+import { type KnownPublishers, PublisherDirectory } from './publisher-directory.ts'
+import { narrowBy } from './push-down.ts'
+import { firstPageFetcher } from './snapshot/first-page.ts'
+import { pull } from './snapshot/pull.ts'
 import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
 import { SnapshotState } from './snapshot/snapshot-state.ts'
 import { UpstreamHolding } from './snapshot/upstream-holding.ts'
@@ -26,7 +27,7 @@ import { UpstreamHolding } from './snapshot/upstream-holding.ts'
 export class UpstreamState {
   readonly stats = new CallStats()
   readonly spec = new FilterSpecState()
-  readonly publishers = new PublisherState()
+  readonly publishers: KnownPublishers = new Map()
   readonly snapshot = new SnapshotState()
 }
 
@@ -78,10 +79,9 @@ export type UpstreamParts = {
 const MAX_READY_MS = 20_000
 
 export function createUpstream(parts: UpstreamParts): Upstream {
-  const { upstream, state, freshSeconds, clock, schema } = parts
-  const { name } = upstream
-  const requests = openRequests(parts)
-  const { breaker, fetch, get } = requests
+  const { upstream, gatewayId, state, freshSeconds, clock, schema, snapshots } = parts
+  const { name, kind, only = NO_FILTER } = upstream
+  const { breaker, fetch, get } = openRequests(parts)
   const spec = new FilterSpecCache(get, clock, state.spec)
   const publishers = new PublisherDirectory(get, clock, state.publishers)
   const checkSchema = (): void => {
@@ -89,7 +89,24 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     if (schema === null || declared === null || isSameSchema(declared, schema)) return
     throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
   }
-  const puller = openPuller(parts, { ...requests, publishers, spec, checkSchema })
+  const narrowing = narrowBy(only, spec, [gatewayId])
+  const fetchFirstPage = firstPageFetcher(kind, { get, fetch, clock })
+  const puller = new SnapshotPuller({
+    ...parts,
+    ...snapshots,
+    get,
+    state: state.snapshot,
+    query: narrowing.query,
+    fetchFirstPage: async () => {
+      await spec.loaded
+      void spec.load()
+      checkSchema()
+      return narrowing.ask(fetchFirstPage)
+    },
+    pull: ({ query, page }, bounds) =>
+      narrowing.ask(() => pull({ upstream, get, publishers, fetch, query }, page, bounds), query),
+    attribute: (items) => publishers.attribute(items),
+  })
   const openedAt = clock.monotonic()
   let hasPulled = false
   void puller.ready.then(() => (hasPulled = true))
@@ -104,14 +121,8 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     freshMs: freshSeconds * 1000,
     clock,
   })
-  const source = new UpstreamHolding({
-    ...parts,
-    state: state.snapshot,
-    puller,
-    ask,
-    publishers,
-    checkSchema,
-  })
+  const held = { state: state.snapshot, puller, ask, publishers, checkSchema }
+  const source = new UpstreamHolding({ ...parts, ...held })
   return {
     source,
     spec,
@@ -132,8 +143,6 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   }
 }
 
-type Requests = ReturnType<typeof openRequests>
-
 function openRequests(parts: UpstreamParts) {
   const { upstream, state, clock, gatewayId, interceptors } = parts
   const { stats } = state
@@ -152,43 +161,6 @@ function openRequests(parts: UpstreamParts) {
   const probe = createFetchPage(upstream, dispatcher, { purpose: 'probe', onPage })
   const fetch = createFetchPage(upstream, dispatcher, { onPage })
   return { breaker, fetch, get: createGet(upstream, dispatcher, [gatewayId]) }
-}
-
-function openPuller(
-  parts: UpstreamParts,
-  {
-    fetch,
-    get,
-    publishers,
-    spec,
-    checkSchema,
-  }: Requests & { publishers: PublisherDirectory; spec: FilterSpecCache; checkSchema: () => void },
-): SnapshotPuller {
-  const { upstream, state, gatewayId, clock, snapshots } = parts
-  const pulls = { upstream, get, publishers, fetch, clock, via: [gatewayId] }
-  const fetchFirstPage = firstPageFetcher(pulls)
-  const { query, noteFailure } = narrowBy(upstream.only ?? NO_FILTER, spec)
-  const failing = (sent: UpstreamQuery) => (error: unknown) => {
-    noteFailure(sent, error)
-    throw error
-  }
-  return new SnapshotPuller({
-    ...parts,
-    ...snapshots,
-    get,
-    state: state.snapshot,
-    fetchFirstPage: async () => {
-      await spec.loaded
-      void spec.load()
-      checkSchema()
-      const sent = query()
-      return fetchFirstPage(sent).catch(failing(sent))
-    },
-    pull: (first, bounds) =>
-      pull({ ...pulls, query: first.query }, first, bounds).catch(failing(first.query)),
-    query,
-    attribute: (items) => publishers.attribute(items),
-  })
 }
 
 /** What its requests show. */

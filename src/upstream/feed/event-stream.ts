@@ -1,7 +1,7 @@
 import type { LinesOptions } from '../http/lines.ts'
 
 /** `data`: `null` of an id alone. */
-type StreamEvent = { data: Buffer | null; id: string | null }
+export type StreamEvent = { data: Buffer | null; id: string | null }
 
 /** Reads an event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */
 export function readEvents(

@@ -2,14 +2,12 @@ import { setImmediate } from 'node:timers/promises'
 import { coversRegistry } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import { isOfType } from '../http/receive.ts'
-import { rejectKeyEcho } from '../http/request.ts'
 import { POSITION, queryParameters } from '../page/fetch-page.ts'
 import { conditionsOf, MAX_ITEM_BYTES } from '../page/listing-page.ts'
 import type { UpstreamQuery } from '../push-down.ts'
 import type { HeldListings } from '../snapshot/held-listings.ts'
 import type { PullContext } from '../snapshot/snapshot-state.ts'
-import { readEvents } from './event-stream.ts'
+import { readEvents, type StreamEvent } from './event-stream.ts'
 import { type FeedChange, readChange } from './feed-change.ts'
 
 type UpstreamFeedOptions = PullContext & {
@@ -20,7 +18,6 @@ type UpstreamFeedOptions = PullContext & {
   onChange: () => void
 }
 
-const EVENT_STREAM = 'text/event-stream'
 /** A stream that is silent for so long is opened again: an entrepot sends a comment every 15 s. */
 const SILENCE_MS = 45_000
 /** Between attempts, doubled with each that fails. */
@@ -42,8 +39,6 @@ const DOUBTS: readonly SourceReason[] = ['bad_envelope', 'not_json', 'too_large'
 
 /** States of a source of a gateway whose listings it shows. */
 const PRESENT: ReadonlySet<string> = new Set(['loaded', 'stale', 'partial'])
-
-type Received = { change: FeedChange | null; position: string | null }
 
 /** Follows `GET /changes` of an upstream from the position of its latest pull on, and applies the changes to what is held. */
 export class UpstreamFeed {
@@ -103,34 +98,33 @@ export class UpstreamFeed {
 
   /** Resolves when the upstream ends the stream. */
   async #follow(since: string, connection: AbortController): Promise<void> {
-    const { get, upstream } = this.#options
+    const { get } = this.#options
     const query = this.#options.query()
-    const queue = new Queue({ upstream, clock: this.#options.clock, query }, connection, (received) =>
-      this.#apply(received),
-    )
-    const { onLine, onEmptyLine } = readEvents(({ data, id }) => queue.add(data, id))
-    const response = await get(`/changes?${queryParameters(query)}&since=${since}`, {
+    const queue = queueEvents(this.#options, {
+      signal: connection.signal,
+      take: (events) => this.#apply(events, query),
+      fail: (error) => connection.abort(error),
+    })
+    const { onLine, onEmptyLine } = readEvents(queue.add)
+    await get(`/changes?${queryParameters(query)}&since=${since}`, {
       purpose: 'feed',
       maxBytes: MAX_BODY_BYTES,
       timeoutMs: SILENCE_MS,
-      headers: { accept: EVENT_STREAM, 'accept-encoding': 'identity' },
+      headers: { 'accept-encoding': 'identity' },
       lines: {
-        mediaType: EVENT_STREAM,
+        mediaType: 'text/event-stream',
         maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
         maxStreamMs: Number.POSITIVE_INFINITY,
         signal: connection.signal,
         onEmptyLine,
         onLine: (line) => {
-          rejectKeyEcho(line, upstream.key)
           queue.count(line.length)
           this.#heard()
           onLine(line)
         },
       },
     })
-    if (!isOfType(response.headers, EVENT_STREAM))
-      throw new SourceError('bad_envelope', `${upstream.name}: /changes is not an event stream`)
-    await queue.idle
+    await queue.idle()
   }
 
   #heard(): void {
@@ -150,10 +144,12 @@ export class UpstreamFeed {
     onChange()
   }
 
-  #apply(received: readonly Received[]): void {
-    const { held, state, onChange } = this.#options
-    const changes = received.flatMap(({ change }) => (change === null ? [] : [change]))
-    const position = received.findLast((one) => one.position !== null)?.position ?? null
+  /** @throws SourceError for what is no change */
+  #apply(events: readonly StreamEvent[], query: UpstreamQuery): void {
+    const { held, state, onChange, upstream } = this.#options
+    const conditions = conditionsOf(query)
+    const changes = events.flatMap(({ data }) => (data && readChange(data, upstream.kind, conditions)) ?? [])
+    const position = events.findLast(({ id }) => id !== null && POSITION.test(id))?.id ?? null
     for (const id of held.apply(changes, position)) this.#suspects.delete(id)
     const before = state.isPartlyFollowed
     for (const change of changes)
@@ -202,64 +198,49 @@ export class UpstreamFeed {
   }
 }
 
-type QueueOptions = Pick<UpstreamFeedOptions, 'upstream' | 'clock'> & { query: UpstreamQuery }
+/**
+ * Events of one connection, within limits. They are taken in turns, so that many of them leave time for readers.
+ * @param fail ends the connection
+ */
+function queueEvents(
+  { upstream, clock }: Pick<UpstreamFeedOptions, 'upstream' | 'clock'>,
+  {
+    signal,
+    take,
+    fail,
+  }: { signal: AbortSignal; take: (events: readonly StreamEvent[]) => void; fail: (error: unknown) => void },
+) {
+  const waiting: StreamEvent[] = []
+  let minute = { startedAt: 0, bytes: 0 }
+  let running: Promise<void> | null = null
+  const tooMuch = (): SourceError =>
+    new SourceError('too_large', `${upstream.name}: sends more changes than may be taken`)
 
-/** Changes of one connection, within limits. They are applied in turns, so that many of them leave time for readers. */
-class Queue {
-  readonly #options: QueueOptions
-  readonly #connection: AbortController
-  readonly #apply: (received: readonly Received[]) => void
-  #waiting: { data: Buffer | null; id: string | null }[] = []
-  #minute = { startedAt: 0, bytes: 0 }
-  idle: Promise<void> = Promise.resolve()
-  #isRunning = false
-
-  constructor(
-    options: QueueOptions,
-    connection: AbortController,
-    apply: (received: readonly Received[]) => void,
-  ) {
-    this.#options = options
-    this.#connection = connection
-    this.#apply = apply
+  return {
+    /** @throws SourceError `too_large` */
+    count: (bytes: number): void => {
+      const now = clock.monotonic()
+      if (now - minute.startedAt > MINUTE_MS) minute = { startedAt: now, bytes: 0 }
+      minute.bytes += bytes
+      if (minute.bytes > MAX_BYTES_A_MINUTE) throw tooMuch()
+    },
+    /** @throws SourceError `too_large` */
+    add: (event: StreamEvent): void => {
+      waiting.push(event)
+      if (waiting.length > MAX_QUEUED) throw tooMuch()
+      running ??= takeAll()
+        .catch(fail)
+        .finally(() => (running = null))
+    },
+    /** Resolves when nothing waits. */
+    idle: () => running,
   }
 
-  /** @throws SourceError `too_large` */
-  count(bytes: number): void {
-    const now = this.#options.clock.monotonic()
-    if (now - this.#minute.startedAt > MINUTE_MS) this.#minute = { startedAt: now, bytes: 0 }
-    this.#minute.bytes += bytes
-    if (this.#minute.bytes > MAX_BYTES_A_MINUTE) throw this.#tooMuch()
-  }
-
-  /** @throws SourceError `too_large` */
-  add(data: Buffer | null, id: string | null): void {
-    this.#waiting.push({ data, id })
-    if (this.#waiting.length > MAX_QUEUED) throw this.#tooMuch()
-    if (this.#isRunning) return
-    this.#isRunning = true
-    this.idle = this.#run().catch((error: unknown) => this.#connection.abort(error))
-  }
-
-  async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
+  async function takeAll(): Promise<void> {
+    while (waiting.length > 0) {
       await setImmediate()
-      if (this.#connection.signal.aborted) return
-      const { upstream, query } = this.#options
-      this.#apply(
-        this.#waiting.splice(0, BATCH).map(({ data, id }) => ({
-          change: data && readChange(data, upstream.kind, conditionsOf(query)),
-          position: id !== null && POSITION.test(id) ? id : null,
-        })),
-      )
+      if (signal.aborted) return
+      take(waiting.splice(0, BATCH))
     }
-    this.#isRunning = false
-  }
-
-  #tooMuch(): SourceError {
-    return new SourceError(
-      'too_large',
-      `${this.#options.upstream.name}: sends more changes than may be taken`,
-    )
   }
 }

@@ -2,8 +2,8 @@ import { SourceError } from '../../domain/source/source-error.ts'
 
 /** Takes the lines of a 200 body without their ends; `timeoutMs` then bounds each silence. */
 export type LinesOptions = {
-  /** Default: NDJSON. A body of another type is not read. */
-  mediaType?: string
+  /** Of the body; another one is `bad_envelope`. */
+  mediaType: string
   maxLineBytes: number
   /** Of the whole response. */
   maxStreamMs: number
@@ -14,8 +14,6 @@ export type LinesOptions = {
   /** Ends the response with its reason. */
   signal?: AbortSignal
 }
-
-export const NDJSON = 'application/x-ndjson'
 
 /** Takes a body; `null` is its end. May throw. */
 export type Sink = (chunk: Buffer | null) => void

@@ -6,7 +6,7 @@ import { MAX_TIMER_MS } from '../../domain/max-timer.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { toSourceError } from './errors.ts'
-import { join, type LinesOptions, NDJSON, type Sink, splitLines } from './lines.ts'
+import { join, type LinesOptions, type Sink, splitLines } from './lines.ts'
 import { type Interceptor, NOT_SENT, type UpstreamRequest } from './request.ts'
 
 /** Enough for a problem and its `sources`. */
@@ -58,8 +58,8 @@ class Receiver implements Dispatcher.DispatchHandler {
     const { lines } = this.#request
     this.#attempt(() => {
       if (status !== 200 || lines === undefined) this.#sink = this.#decode((chunk) => this.#collect(chunk))
-      else if (isOfType(headers, lines.mediaType ?? NDJSON)) this.#sink = this.#streamTo(lines)
-      else this.#succeed()
+      else if (isOfType(headers, lines.mediaType)) this.#sink = this.#streamTo(lines)
+      else throw this.#error('bad_envelope', `the answer is not ${lines.mediaType}`)
     })
   }
 
@@ -182,7 +182,7 @@ class Receiver implements Dispatcher.DispatchHandler {
 }
 
 /** Some servers name NDJSON without its `x-`. */
-export function isOfType({ 'content-type': type = '' }: IncomingHttpHeaders, mediaType: string): boolean {
+function isOfType({ 'content-type': type = '' }: IncomingHttpHeaders, mediaType: string): boolean {
   return type.toLowerCase().includes(mediaType.slice(mediaType.indexOf('/') + 1).replace('x-', ''))
 }
 

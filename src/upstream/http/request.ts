@@ -12,8 +12,8 @@ export type HttpResponse = { status: number; headers: IncomingHttpHeaders; body:
 export type Purpose = keyof typeof PURPOSES
 
 type PurposeRules = {
-  /** Where it waits for its turn: `turns` begins as `first`, and goes on as `later` with the next pages. */
-  lane: 'first' | 'single' | 'turns' | 'none'
+  /** Where it waits for its turn. */
+  lane: 'first' | 'single' | 'later' | 'none'
   isCounted: boolean
   isRetried: boolean
   /** Whether it fails at once while the circuit breaker is open. */
@@ -31,9 +31,9 @@ export type Evidence = 'proof' | 'hint' | 'suspicion' | 'none'
 /** What the interceptors do with a request follows from what it is for. */
 export const PURPOSES = {
   /** A first page of open listings, which every Registry can answer. */
-  page: { lane: 'turns', isCounted: true, isRetried: true, isStopped: true, evidence: 'proof' },
-  /** A page that a reader has chosen. */
-  chosen_page: { lane: 'turns', isCounted: true, isRetried: true, isStopped: true, evidence: 'hint' },
+  page: { lane: 'first', isCounted: true, isRetried: true, isStopped: true, evidence: 'proof' },
+  /** A later page, or one that a reader has chosen. */
+  chosen_page: { lane: 'later', isCounted: true, isRetried: true, isStopped: true, evidence: 'hint' },
   /** One listing by its id. */
   listing: { lane: 'single', isCounted: true, isRetried: true, isStopped: true, evidence: 'hint' },
   /** A page for the circuit breaker. */
@@ -52,8 +52,6 @@ export type UpstreamRequest = Omit<Dispatcher.DispatchOptions, 'headers'> & {
   /** For messages. */
   upstream: string
   purpose: Purpose
-  /** Its first page waits for no later pages of other questions. */
-  question: object
   trace?: Trace | undefined
   /** Of a write on the signed line, the same in each attempt. */
   requestId?: string | undefined
@@ -85,7 +83,6 @@ type SendOptions = Pick<
   /** JSON text. */
   body?: string | Uint8Array | undefined
   headers?: Readonly<Record<string, string>> | undefined
-  question?: object
   /** Default: that of the upstream. */
   timeoutMs?: number | undefined
 }
@@ -107,7 +104,7 @@ export function requestsTo({ name, url, key, timeoutMs }: Endpoint, dispatcher: 
   }
   return <Answer>(options: SendOptions, read: (response: HttpResponse) => Answer) =>
     new Promise<Answer>((resolve, reject) => {
-      const { method = 'GET', path, headers, body = null, question = options } = options
+      const { method = 'GET', path, headers, body = null, lines } = options
       let answer: Answer
       const request: UpstreamRequest = {
         ...options,
@@ -115,10 +112,21 @@ export function requestsTo({ name, url, key, timeoutMs }: Endpoint, dispatcher: 
         origin,
         path: base + path,
         method,
-        headers: { ...common, ...(body !== null && { 'content-type': 'application/json' }), ...headers },
+        headers: {
+          ...common,
+          ...(lines && { accept: lines.mediaType }),
+          ...(body !== null && { 'content-type': 'application/json' }),
+          ...headers,
+        },
         body,
-        question,
         timeoutMs: options.timeoutMs ?? timeoutMs,
+        lines: lines && {
+          ...lines,
+          onLine: (line) => {
+            rejectKeyEcho(line, key)
+            lines.onLine(line)
+          },
+        },
         read: (response) => {
           rejectKeyEcho(response.body, key)
           answer = read(response)
@@ -163,7 +171,7 @@ const MIN_KEY_LENGTH = 16
  * Listings are served as received: a proxy that reflects headers would show our key to every reader.
  * @throws SourceError `bad_envelope`
  */
-export function rejectKeyEcho(body: Buffer, key: string | null): void {
+function rejectKeyEcho(body: Buffer, key: string | null): void {
   if (key !== null && key.length >= MIN_KEY_LENGTH && body.includes(key))
     throw new SourceError('bad_envelope', 'the answer repeats the key that we sent')
 }
@@ -188,12 +196,6 @@ export function whenEnded(
       handler.onResponseError?.(controller, error)
     },
   }
-}
-
-/** Fails a request that is not sent. */
-export function refuse(handler: Dispatcher.DispatchHandler, error: SourceError): boolean {
-  handler.onResponseError?.(NOT_SENT, error)
-  return true
 }
 
 export const NOT_SENT: Dispatcher.DispatchController = {

@@ -9,7 +9,7 @@ import type { BreakerStatus, SourceLog } from '../../domain/source/source-status
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { PageRequest } from '../../domain/walk/walk.ts'
 import { MAX_RETRY_AFTER_MS } from '../http/errors.ts'
-import { type Evidence, type Interceptor, PURPOSES, refuse, whenEnded } from '../http/request.ts'
+import { type Evidence, type Interceptor, NOT_SENT, PURPOSES, whenEnded } from '../http/request.ts'
 import { type FetchPage, PLAIN_REQUEST } from '../page/fetch-page.ts'
 import { PLAIN_QUERY } from '../push-down.ts'
 
@@ -76,7 +76,10 @@ export class CircuitBreaker {
     if (!isStopped) return dispatch(request, handler)
     this.#listen()
     const refusal = this.#refusal()
-    if (refusal !== null) return refuse(handler, refusal)
+    if (refusal !== null) {
+      handler.onResponseError?.(NOT_SENT, refusal)
+      return true
+    }
     return dispatch(
       request,
       whenEnded(handler, (error) => this.#learn(evidence, error)),

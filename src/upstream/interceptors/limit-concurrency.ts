@@ -1,17 +1,12 @@
-import { SourceError } from '../../domain/source/source-error.ts'
-import { type Interceptor, PURPOSES, refuse, type UpstreamRequest, whenEnded } from '../http/request.ts'
+import { type Interceptor, PURPOSES, whenEnded } from '../http/request.ts'
 
-export const MAX_QUEUED = 1024
 /** Share of the requests in flight that may be for single listings. */
 const MAX_SINGLE_SHARE = 0.5
 
 /** Requests of one kind, in the order in which they came. */
 type Lane = { maxInFlight: number; inFlight: number; waiting: (() => void)[] }
 
-/**
- * Waiting requests have turns: first pages, single listings and later pages. Beyond `MAX_QUEUED` waiting requests, a request fails as
- * `budget_spent`.
- */
+/** Waiting requests have turns: first pages, single listings and later pages. What asks for them bounds how many wait. */
 export function limitConcurrency(maxInFlight: number): Interceptor {
   const lane = (most: number): Lane => ({ maxInFlight: most, inFlight: 0, waiting: [] })
   const byName = {
@@ -21,17 +16,7 @@ export function limitConcurrency(maxInFlight: number): Interceptor {
   }
   /** The one whose latest turn is longest ago is first. */
   const lanes = Object.values(byName)
-  const begun = new WeakSet<object>()
   let isStarting = false
-
-  function laneOf({ purpose, question }: UpstreamRequest): Lane | null {
-    const { lane } = PURPOSES[purpose]
-    if (lane === 'none') return null
-    if (lane !== 'turns') return byName[lane]
-    if (begun.has(question)) return byName.later
-    begun.add(question)
-    return byName.first
-  }
 
   /** A request may end while it is sent: a call for each of them would be as deep as the queue is long. */
   function startAll(): void {
@@ -54,13 +39,9 @@ export function limitConcurrency(maxInFlight: number): Interceptor {
   const sum = (count: (one: Lane) => number): number => lanes.reduce((total, one) => total + count(one), 0)
 
   return (dispatch) => (request, handler) => {
-    const own = laneOf(request)
-    if (own === null) return dispatch(request, handler)
-    if (sum(({ waiting }) => waiting.length) >= MAX_QUEUED)
-      return refuse(
-        handler,
-        new SourceError('budget_spent', `${request.upstream}: ${MAX_QUEUED} requests are queued`),
-      )
+    const { lane: name } = PURPOSES[request.purpose]
+    if (name === 'none') return dispatch(request, handler)
+    const own = byName[name]
     const leave = (): void => {
       own.inFlight--
       startAll()

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import { isPseudonym, isRegistryName } from '../../domain/names.ts'
-import { MAX_CURSOR_LENGTH } from '../../domain/query.ts'
 import { type Item, MAX_VIA, type Origin } from '../../domain/source/item.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
@@ -87,13 +86,6 @@ export function notJson(cause?: unknown): SourceError {
 
 export function badEnvelope(what: string): SourceError {
   return new SourceError('bad_envelope', `the answer is not a listing envelope: ${what}`)
-}
-
-/** `undefined` at the end. @throws SourceError `bad_envelope` for a cursor that cannot be sent, which is not an end */
-export function readCursor(cursor: JsonValue | undefined): string | undefined {
-  if (cursor === undefined || cursor === null || cursor === '') return undefined
-  if (typeof cursor === 'string' && cursor.length <= MAX_CURSOR_LENGTH && cursor.isWellFormed()) return cursor
-  throw badEnvelope('its next_cursor cannot be sent')
 }
 
 /** Of a gateway's item. */

@@ -58,7 +58,6 @@ export function createFetchPage(
       {
         path: `/listings${target}`,
         purpose: purpose ?? purposeOf(query, request),
-        question: query,
         trace,
         maxBytes: MAX_PAGE_BYTES,
         headers: {
@@ -83,26 +82,25 @@ export function createFetchPage(
 /** Of the first page that every Registry can answer. */
 export const PLAIN_REQUEST: PageRequest = { offset: 0, limit: 50 }
 
-export function purposeOf(query: UpstreamQuery, { offset, limit, resume }: PageRequest): Purpose {
+export function purposeOf(query: UpstreamQuery, { offset, limit }: PageRequest): Purpose {
   const { status, publisher, pushed, listingId } = query
   if (listingId !== undefined) return 'listing'
-  const isFirstPage = offset === 0 && resume === undefined && limit >= PLAIN_REQUEST.limit
+  const isFirstPage = offset === 0 && limit >= PLAIN_REQUEST.limit
   return isFirstPage && status === 'open' && publisher === null && pushed.length === 0
     ? 'page'
     : 'chosen_page'
 }
 
-function targetOf(query: UpstreamQuery, { offset, limit, resume }: PageRequest): string | null {
+function targetOf(query: UpstreamQuery, { offset, limit }: PageRequest): string | null {
   if (query.listingId !== undefined) return idPath(query.listingId)
-  const from = resume === undefined ? `offset=${offset}` : `cursor=${encodeURIComponent(resume)}`
-  return `?${queryParameters(query)}&limit=${limit}&${from}`
+  return `?${queryParameters(query)}&limit=${limit}&offset=${offset}`
 }
 
 /** @throws SourceError */
 function readPage(
   response: HttpResponse,
   query: UpstreamQuery,
-  { offset, resume }: PageRequest,
+  { offset }: PageRequest,
   upstream: PageEndpoint,
 ): ListingPage {
   const { kind } = upstream
@@ -117,7 +115,6 @@ function readPage(
   const changesPosition = positionIn(response)
   const about = {
     offset,
-    resume,
     sentAge,
     etag: headers.etag,
     changesPosition,

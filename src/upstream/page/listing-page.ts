@@ -19,7 +19,7 @@ import { CLOSE_BRACKET, COMMA, type JsonScanner, OPEN_BRACE, OPEN_BRACKET } from
 import { at, isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { MAX_ACTIVE_PRINCIPALS, publishersIn } from '../../signing/principal.ts'
 import type { UpstreamQuery } from '../push-down.ts'
-import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readCursor, readMeta } from './envelope.ts'
+import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readMeta } from './envelope.ts'
 
 export const MAX_ITEM_BYTES = 65_536
 /** More deeply nested listings are unreadable. */
@@ -28,9 +28,7 @@ const MAX_META_BYTES = 256 * 1024
 
 /** What is kept of a page beside its body. */
 type PageAbout = {
-  /** On a gateway's later pages, the number of items before. */
   offset: number
-  resume?: string | undefined
   /** Seconds that a cache on the way had it. */
   sentAge?: number | undefined
   etag?: string | undefined
@@ -72,7 +70,8 @@ export class ListingPage {
   readonly isJudged: boolean
   /** Age of its oldest data when it came, as a gateway or a cache on the way states. */
   readonly ageSeconds: number
-  readonly nextCursor: string | undefined
+  /** Of a gateway: whether further pages follow. */
+  readonly hasMore: boolean
   readonly about: PageAbout
 
   /** @throws SourceError `not_json` | `bad_envelope`, the latter also where all items are unreadable */
@@ -87,7 +86,7 @@ export class ListingPage {
     this.isJudged = isJsonObject(members.unplaced)
     this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
     this.ageSeconds = Math.max(about.sentAge ?? 0, this.isGateway ? readOldestAge(members) : 0)
-    this.nextCursor = this.isGateway ? readCursor(members.next_cursor) : undefined
+    this.hasMore = this.isGateway && Boolean(members.next_cursor)
     if (this.items.length === 0 && this.received > 0) throw badEnvelope('none of its items is readable')
   }
 
@@ -242,4 +241,8 @@ export class PageItem implements Item {
     const item = { bytes, listingId, position, storefrontUrl, publisher, aliases }
     return origin === undefined ? item : { ...item, origin }
   }
+}
+
+export function canBeHeld({ isMatch, isReadable }: PageItem): boolean {
+  return isMatch && isReadable
 }

@@ -2,7 +2,7 @@ import { failureOf } from '../../domain/source/failure.ts'
 import type { Item } from '../../domain/source/item.ts'
 import { describeAllMissing } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
-import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
+import type { SavedSnapshot, SharedPull, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceLog } from '../../domain/source/source-status.ts'
 import type { Copy } from '../../listing-index/copy.ts'
@@ -94,20 +94,11 @@ export class HeldListings {
    * @returns whether any has changed
    */
   async take(
-    { id, hash, tookMs: _, ...about }: SharedPull,
+    { id: _id, hash: _hash, tookMs: _tookMs, ...about }: SharedPull,
     listings: ReadonlyMap<string, Item> | null,
   ): Promise<boolean> {
     const { current, failure } = this.#state
-    const hasChanged = await this.#replace(listings ?? new Map(current?.snapshot), about, failure, true)
-    const { snapshot } = this.#state.current ?? {}
-    if (snapshot !== undefined) this.share({ id, hash }, snapshot, snapshot.version)
-    return hasChanged
-  }
-
-  /** `snapshot` has the listings of that pull in that version. */
-  share(pull: SharedPullId, snapshot: Snapshot, version: string): void {
-    const { current } = this.#state
-    if (current?.snapshot === snapshot) current.shared = { ...pull, version }
+    return this.#replace(listings ?? new Map(current?.snapshot), about, failure, true)
   }
 
   /**

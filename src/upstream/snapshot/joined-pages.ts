@@ -1,4 +1,3 @@
-import { raceAbort } from '../../domain/clock.ts'
 import { joinMissing, type MissingSource } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
@@ -13,27 +12,20 @@ import {
   type WalkPage,
 } from '../../domain/walk/walk.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
-import type { ListingPage, PageItem } from '../page/listing-page.ts'
+import { canBeHeld, type ListingPage, type PageItem } from '../page/listing-page.ts'
 import type { UpstreamQuery } from '../push-down.ts'
 import { type Bounds, Collected, isBeyond, snapshotKey } from './snapshot.ts'
 
-/** Pages by cursor without new listings. */
-const MAX_REPEATED = 2
-
 type JoinOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'kind'>
+  upstream: Pick<UpstreamOptions, 'name'>
   fetch: FetchPage
   query: UpstreamQuery
 }
 
 /** Where a pull ends before it has all. */
 export type PullBounds = Partial<Bounds> & {
-  /** Its reason is the failure of a pull that has no page by then. */
-  until?: AbortSignal | undefined
-  /** Called with what each page adds, in the order of the upstream. Publishers may be unknown by then. */
+  /** Called with what each page adds, in the order of the upstream. Publishers may be unknown by then. What it throws ends the pull. */
   onItems?: ((items: readonly PageItem[]) => void) | undefined
-  /** Whether what has arrived before this failure is the result. Default: it is not. */
-  takes?: ((failure: SourceError) => boolean) | undefined
 }
 
 /**
@@ -42,55 +34,39 @@ export type PullBounds = Partial<Bounds> & {
  * @throws SourceError `unstable` | `bad_envelope`, or the rejection of `fetch`
  */
 export async function joinPages(
-  { upstream: { name, kind }, fetch, query }: JoinOptions,
+  { upstream: { name }, fetch, query }: JoinOptions,
   firstPage: ListingPage | null,
-  { until, onItems, takes, ...bounds }: PullBounds,
+  { onItems, ...bounds }: PullBounds,
 ): Promise<JoinedPages> {
   let walk: Walk<JoinedPage> = beginWalk({
     name,
-    isGateway: kind === 'gateway',
+    isGateway: false,
     minPageItems: MIN_PAGE_ITEMS,
-    maxRepeatedByCursor: MAX_REPEATED,
+    maxRepeatedByCursor: 0,
     mayDivide: true,
     // A filter may be the cause, too.
-    mayDivide500: kind === 'registry' && query.pushed.length === 0,
+    mayDivide500: query.pushed.length === 0,
   })
   let first = firstPage
   let pages = new JoinedPages()
-  /** Until a walk that begins again has a page, those before. */
-  let latest: JoinedPages | null = null
-  const isEnough = (): boolean =>
-    latest !== null && (isBeyond(bounds, latest.collected) || until?.aborted === true)
-  try {
-    while (!pages.isEnded && !isEnough()) {
-      const event = await ask(nextRequest(walk))
-      const { next, accepted, skipped, isRestart, ...after } = step(walk, event)
-      const added = accepted && pages.add(accepted)
-      if (skipped !== undefined) pages.skip(skipped)
-      if (next instanceof SourceError) throw next
-      pages.isEnded = next === 'done'
-      if (added !== undefined) {
-        latest = pages
-        onItems?.(added)
-      }
-      walk = after.walk
-      if (isRestart) pages = new JoinedPages(walk.isSorted)
-    }
-    return latest ?? pages
-  } catch (error) {
-    if (latest === null) throw error
-    const isTaken = latest.collected.size > 0 && error instanceof SourceError && takes?.(error)
-    if (isTaken || until?.aborted) return latest
-    throw error
+  while (!pages.isEnded && !isBeyond(bounds, pages.collected)) {
+    const event = await ask(nextRequest(walk))
+    const { next, accepted, skipped, isRestart, ...after } = step(walk, event)
+    const added = accepted && pages.add(accepted)
+    if (skipped !== undefined) pages.skip(skipped)
+    if (next instanceof SourceError) throw next
+    pages.isEnded = next === 'done'
+    if (added !== undefined) onItems?.(added)
+    walk = after.walk
+    if (isRestart) pages = new JoinedPages()
   }
+  return pages
 
   async function ask(request: PageRequest): Promise<WalkEvent<JoinedPage>> {
     try {
       const known = request.offset === 0 ? first : null
       first = null
-      const fetched =
-        known ?? (await (until ? raceAbort(fetch(query, request), until) : fetch(query, request)))
-      return { request, page: pages.describe(fetched) }
+      return { request, page: pages.describe(known ?? (await fetch(query, request)), walk.isSorted) }
     } catch (error) {
       if (error instanceof SourceError) return { request, error }
       throw error
@@ -120,26 +96,20 @@ export class JoinedPages {
   isEnded = false
   /** Offset after the last page; decreases where reading stepped back. */
   #end = 0
-  #isSorted: boolean
   /** Every listing with an id and a date as it was first, matching or not, in the upstream's order. */
   readonly #byKey = new Map<string, PageItem>()
   readonly #unreadable = new Set<number>()
   #duplicates = 0
-  /** Too long, or nested too deep. */
-  #unholdable = 0
   #last: PageItem | undefined
 
-  constructor(isSorted = true) {
-    this.#isSorted = isSorted
-  }
-
-  /** How many the upstream has, matching or not: a gateway whose cursors never end may report any total. */
+  /** How many the upstream has, matching or not. */
   get expected(): number {
     return Math.max(this.pages.at(-1)?.total ?? 0, this.#byKey.size)
   }
 
   get invalid(): number {
-    return this.#unreadable.size + this.#unholdable + this.collected.withoutRoom
+    const unholdable = [...this.#byKey.values()].filter(({ isMatch, isReadable }) => isMatch && !isReadable)
+    return this.#unreadable.size + unholdable.length + this.collected.withoutRoom
   }
 
   get missing(): readonly MissingSource[] | undefined {
@@ -151,8 +121,9 @@ export class JoinedPages {
     return Math.max(0, ...this.pages.map((page) => page.ageSeconds))
   }
 
-  describe(page: ListingPage): JoinedPage {
-    const { items, offset, received, total, isGateway, nextCursor } = page
+  /** @param isSorted whether all pages before are */
+  describe(page: ListingPage, isSorted: boolean): JoinedPage {
+    const { items, offset, received, total } = page
     const last = this.pages.at(-1)?.items.at(-1)
     const [first] = items
     const rows = items.map((item) => [snapshotKey(item), item] as const)
@@ -163,9 +134,8 @@ export class JoinedPages {
       offset,
       received,
       total,
-      isGateway,
-      nextCursor,
-      isJoint: repeatsSome || this.#isBehind(page),
+      isGateway: false,
+      isJoint: repeatsSome || this.#isBehind(page, isSorted),
       isSorted: items.every(({ position }, n) => n === 0 || position <= items[n - 1]!.position),
       added: fresh.size,
       counted: before + fresh.size + duplicates + unreadable.size,
@@ -181,8 +151,7 @@ export class JoinedPages {
   }
 
   /** @returns what is new of it, and can be held */
-  add({ page, isSorted, fresh, duplicates, unreadable }: JoinedPage): readonly PageItem[] {
-    if (!isSorted) this.#isSorted = false
+  add({ page, fresh, duplicates, unreadable }: JoinedPage): readonly PageItem[] {
     for (const [key, item] of fresh) {
       this.#byKey.set(key, item)
       this.#last = item
@@ -191,11 +160,8 @@ export class JoinedPages {
     this.pages.push(page)
     this.#end = page.offset + page.received
     for (const offset of unreadable) this.#unreadable.add(offset)
-    const matches = [...fresh.values()].filter(({ isMatch }) => isMatch)
-    const added = matches.filter(canBeHeld)
-    this.#unholdable += matches.length - added.length
     this.collected.add(page.items.filter(canBeHeld))
-    return added
+    return [...fresh.values()].filter(canBeHeld)
   }
 
   skip(offset: number): void {
@@ -204,10 +170,10 @@ export class JoinedPages {
   }
 
   /** Whether nothing can be missing before it, whatever it repeats. */
-  #isBehind({ offset, about, items: [first] }: ListingPage): boolean {
-    if (offset === 0 || about.resume !== undefined) return true
+  #isBehind({ offset, items: [first] }: ListingPage, isSorted: boolean): boolean {
+    if (offset === 0) return true
     if (first === undefined) return false
-    return this.#last === undefined || (this.#isSorted && first.position > this.#last.position)
+    return this.#last === undefined || (isSorted && first.position > this.#last.position)
   }
 
   #newUnreadable({ items, offset, received }: ListingPage): ReadonlySet<number> {
@@ -219,8 +185,6 @@ export class JoinedPages {
     return unreadable
   }
 }
-
-const canBeHeld = ({ isMatch, isReadable }: PageItem): boolean => isMatch && isReadable
 
 function countBefore(end: number, sets: readonly ReadonlySet<number>[]): number {
   let count = 0

@@ -2,7 +2,7 @@ import { raceAbort } from '../../domain/clock.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { UpstreamFeed } from '../feed/upstream-feed.ts'
-import type { PageItem } from '../page/listing-page.ts'
+import { canBeHeld, type PageItem } from '../page/listing-page.ts'
 import { compareFirstPage, type FirstPage, isWhole, totalsOf } from './first-page.ts'
 import { HeldListings } from './held-listings.ts'
 import type { PullBounds } from './joined-pages.ts'
@@ -197,7 +197,7 @@ export class SnapshotPuller {
     }
     // Before the turn of the whole pull, which may be long in coming.
     if (!this.#state.isHeld && first.page !== null)
-      await this.#load(first.page.items.filter(isListing), first)
+      await this.#load(first.page.items.filter(canBeHeld), first)
     return first
   }
 
@@ -299,5 +299,3 @@ export class SnapshotPuller {
     this.#note({ whole, stretch, isUnexplained: false })
   }
 }
-
-const isListing = ({ isMatch, isReadable }: PageItem): boolean => isMatch && isReadable

@@ -1,6 +1,6 @@
-import type { SharedPull } from '../../domain/source/saved-snapshot.ts'
+import type { SharedPull, SharedPullId } from '../../domain/source/saved-snapshot.ts'
 import type { HeldListings } from './held-listings.ts'
-import type { HeldSnapshot, PullContext } from './snapshot-state.ts'
+import type { PullContext } from './snapshot-state.ts'
 
 export const SAVE_EVERY_MS = 60_000
 
@@ -10,6 +10,8 @@ type SavedPullsOptions = PullContext & { held: HeldListings }
 export class SavedPulls {
   readonly #options: SavedPullsOptions
   #savedAt: number | null = null
+  /** The latest one in Redis that this process took or shared, and the version of the rows that have its listings. */
+  #shared: (SharedPullId & { version: string }) | null = null
   /** What failed last time, which is in the log. */
   readonly #failures = new Set<string>()
 
@@ -32,12 +34,17 @@ export class SavedPulls {
     if (shared === null) return null
     const taken = await this.#try('shared pull unreadable', async () => {
       const pull = await shared.latest()
-      if (pull === null || !isNewer(pull, state.current)) return null
-      const { shared: last, snapshot } = state.current ?? {}
-      const isSame = last?.hash === pull.hash && last.version === snapshot?.version
+      const { current } = state
+      const last = this.#shared
+      // Its time is not exact: one that is held already is known by its id.
+      if (pull === null || (current !== null && (pull.id === last?.id || pull.takenAt <= current.takenAt)))
+        return null
+      const isSame = last?.hash === pull.hash && last.version === current?.snapshot.version
       const listings = isSame ? null : await shared.listings(pull.hash)
       if (listings === null && !isSame) return null
-      return { pull, hasChanged: await held.take(pull, listings) }
+      const hasChanged = await held.take(pull, listings)
+      this.#shared = { ...pull, version: state.current?.snapshot.version ?? '' }
+      return { pull, hasChanged }
     })
     return taken ?? null
   }
@@ -54,17 +61,15 @@ export class SavedPulls {
 
   /** After a whole pull of this process. */
   async save(tookMs: number): Promise<void> {
-    const { shared, held, state, clock } = this.#options
+    const { shared, state, clock } = this.#options
     const sinceSaved = this.#savedAt === null ? SAVE_EVERY_MS : clock.monotonic() - this.#savedAt
     if (shared === null && (sinceSaved >= SAVE_EVERY_MS || sinceSaved < 0)) await this.saveFile()
     const { current } = state
     if (shared === null || current === null || current.totals === null) return
-    const { snapshot: listings, shared: _, ...about } = current
+    const { snapshot: listings, totals, ...about } = current
     const { version } = listings
-    const { totals } = current
     await this.#try('sharing the pull failed', async () => {
-      const pull = await shared.share({ ...about, listings, totals, tookMs })
-      held.share(pull, listings, version)
+      this.#shared = { ...(await shared.share({ ...about, listings, totals, tookMs })), version }
     })
   }
 
@@ -98,9 +103,4 @@ export class SavedPulls {
       return undefined
     }
   }
-}
-
-/** Times of shared pulls are not exact, so the one that is held is known by its id. */
-function isNewer({ id, takenAt }: SharedPull, current: HeldSnapshot | null): boolean {
-  return current === null || (id !== current.shared?.id && takenAt > current.takenAt)
 }

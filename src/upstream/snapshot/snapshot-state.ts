@@ -3,7 +3,6 @@ import { Emitter } from '../../domain/emitter.ts'
 import type { HoldingChange } from '../../domain/source/holding.ts'
 import { isRefusal } from '../../domain/source/reasons.ts'
 import type {
-  SharedPullId,
   SharedPulls,
   SnapshotFacts,
   SnapshotStorage,
@@ -35,8 +34,6 @@ export type HeldSnapshot = SnapshotFacts &
     heardAt?: number | undefined
     /** `null` where it was restored from a file, and while it is loaded. */
     totals: Totals | null
-    /** The shared pull that it was, whose listings `snapshot` had in that version. */
-    shared?: (SharedPullId & { version: string }) | undefined
   }
 
 /** What pulls of an upstream work with. */

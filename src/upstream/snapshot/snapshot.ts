@@ -282,10 +282,17 @@ export function snapshotKey(item: Item & { publisherId?: number | null }): strin
 
 function isSame(one: Item, other: Item | undefined): boolean {
   return (
-    other !== undefined &&
-    one.publisher === other.publisher &&
+    one.publisher === other?.publisher &&
     one.aliases?.join() === other.aliases?.join() &&
     one.storefrontUrl === other.storefrontUrl &&
+    isSameRow(one, other)
+  )
+}
+
+/** Apart from its publisher. */
+export function isSameRow(one: Item, other: Item | undefined): boolean {
+  return (
+    other !== undefined &&
     one.position === other.position &&
     Buffer.compare(one.bytes, other.bytes) === 0 &&
     JSON.stringify(one.origin) === JSON.stringify(other.origin)

@@ -163,34 +163,17 @@ export class UpstreamHolding implements Holding {
     }
   }
 
-  /** Why what is held must not be shown. */
-  #failureFor({ status = 'open', via = [] }: Asked): SourceError | null {
-    const { upstream, state, checkSchema } = this.#options
-    const { visible, failure } = state
-    if (status !== null && status !== 'open')
-      return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
-    try {
-      checkSchema()
-    } catch (error) {
-      if (error instanceof SourceError) return error
-      throw error
-    }
-    if (visible === null)
-      return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: no listing has arrived yet`)
-    return this.#hasPassed(via)
-      ? new SourceError('loop', `${upstream.name}: the query has passed through it`)
-      : null
-  }
-
   /** @throws SourceError while nothing may be shown */
-  #current(asked: Asked): HeldAnswer {
-    const { state, publishers } = this.#options
-    const cause = this.#failureFor(asked)
-    if (cause !== null) throw cause
-    const { failure } = state
-    const current = state.current!
+  #current({ status = 'open', publisher = null, via = [] }: Asked): HeldAnswer {
+    const { state, publishers, checkSchema } = this.#options
+    const { visible: current, failure } = state
+    if (status !== null && status !== 'open')
+      throw new SourceError('open_only', `${this.name}: only its open listings are held`)
+    checkSchema()
+    if (current === null)
+      throw failure ?? new SourceError('not_yet_loaded', `${this.name}: no listing has arrived yet`)
+    if (this.#hasPassed(via)) throw new SourceError('loop', `${this.name}: the query has passed through it`)
     const { snapshot, ageSeconds = 0, invalid } = current
-    const { status = 'open', publisher = null } = asked
     const stale = this.#isStale(current)
     const staleAt = this.#staleAt(current)
     const part = this.#part()

@@ -116,25 +116,26 @@ test('a private address is refused unless allowed, in any spelling and behind an
   t.is((await read()).total, 1)
 })
 
-test('at most max_in_flight requests are open at once, over as many connections', async (t) => {
+test('at most half of max_in_flight requests are for single listings, of which 64 may wait, over as many connections', async (t) => {
   const held = Promise.withResolvers<void>()
   const { read, ready, fake } = await openUpstream(
     t,
     { items: listingTexts('a', 1), listingScript: { kind: 'hold', until: held.promise } },
-    { maxInFlight: 2, timeoutMs: 60_000 },
+    { maxInFlight: 4, timeoutMs: 60_000 },
   )
   await ready
   const before = fake.connections()
   const asked = () => fake.requests.filter(({ path }) => path.startsWith('/listings/')).length
-  const answers = Array.from({ length: 6 }, (_, n) => read({ listingId: `b-${n}` }).catch(() => {}))
+  const answers = Array.from({ length: 64 }, (_, n) => read({ listingId: `b-${n}` }).catch(() => {}))
   await eventually('two are asked', asked, (count) => count === 2)
   for (let turn = 0; turn < 20; turn++) await setImmediate()
   t.is(asked(), 2)
+  t.is((await failureOf(t, read({ listingId: 'one more' }))).reason, 'budget_spent')
   held.resolve()
   await Promise.all(answers)
   t.is(fake.mostInFlight(), 2)
   // One more is for a stream of changes.
-  t.true(fake.connections() - before <= 3)
+  t.true(fake.connections() - before <= 5)
 })
 
 type Answer = (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void

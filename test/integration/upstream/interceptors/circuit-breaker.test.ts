@@ -38,7 +38,6 @@ const CHOSEN: readonly (readonly [
   ['a status', { status: 'closed' }],
   ['a publisher', { publisher: '0xabc' }],
   ['an offset', {}, { offset: 50 }],
-  ['a cursor', {}, { resume: 'x' }],
 ]
 
 type Options = { clock?: ManualClock; shared?: SharedBreakerState | null }

@@ -106,12 +106,6 @@ test('unreadable items are counted once and hide nothing behind them', async (t)
   t.like(await read(), { total: 400, invalid: 100 })
 })
 
-test('an upstream that does not sort is read whole, and sorted here', async (t) => {
-  const sorted = listingTexts('a', 600)
-  const { read } = await pulled(t, { items: shuffled(sorted) })
-  t.deepEqual(idsOf(await read()), sorted.map(idOf))
-})
-
 for (const [what, offsetOf] of [
   ['ignores offset', () => 0],
   ['serves no offset beyond 150', (offset: number) => Math.min(offset, 150)],
@@ -178,12 +172,6 @@ test('a listing that moves between two skipped ones is read', async (t) => {
   t.is(ids.length, 98)
 })
 
-test('an upstream that answers 500 to everything is asked a few times', async (t) => {
-  const { read, fake } = await pulled(t, { script: [{ kind: 'status', status: 500 }] })
-  t.is((await failureOf(t, read())).reason, 'http_500')
-  t.true(fake.requests.length <= 10, asked(fake.requests))
-})
-
 test('a Registry has an id once, a gateway once for each publisher', async (t) => {
   const items = [1, 2].map((publisher_id) =>
     listingText({
@@ -208,46 +196,6 @@ test('a status that the upstream ignores is applied here', async (t) => {
   t.is((await read()).total, 540)
 })
 
-for (const [what, next_cursor] of [
-  ['longer than any request', 'x'.repeat(20_000)],
-  ['not Unicode', '\ud800'],
-  ['a number', 7],
-] as const)
-  test(`a gateway whose cursor is ${what} is bad_envelope, and does not end there`, async (t) => {
-    const envelope = { next_cursor }
-    const { read } = await pulled(t, { items: listingTexts('a', 450), kind: 'gateway', envelope })
-    t.is((await failureOf(t, read())).reason, 'bad_envelope')
-  })
-
-/** A gateway that streams nothing, and whose pages these are. */
-const pagesOf = (page: (request: number) => string) => (fake: FakeRegistry) => {
-  fake.beforePage = (request) => {
-    fake.script = [{ kind: 'body', body: page(request) }]
-  }
-}
-
-test('a gateway whose cursors lead to empty pages is given up', async (t) => {
-  const page = envelopeText([], 0, { complete: true, sources: [], next_cursor: 'again' })
-  const { read, fake } = await pulled(
-    t,
-    { kind: 'gateway' },
-    pagesOf(() => page),
-  )
-  await failureOf(t, read())
-  t.true(fake.requests.length <= 15, String(fake.requests.length))
-})
-
-test('a gateway whose cursors lead to new listings for ever is held in part', async (t) => {
-  const page = (request: number) =>
-    envelopeText(
-      listingTexts(`x${request}`, 200, { created_at: new Date(1.7e12 - request * 1e6).toISOString() }),
-      5,
-      { complete: true, sources: [], next_cursor: `${request}` },
-    )
-  const { read } = await pulled(t, {}, pagesOf(page), 'gateway')
-  t.is((await read()).part?.state, 'partial')
-})
-
 function createdAt(item: string): string {
   return JSON.parse(item).created_at
 }
@@ -255,15 +203,4 @@ function createdAt(item: string): string {
 /** `offset+limit` of each request. */
 function asked(requests: readonly SeenRequest[]): string {
   return requests.map(({ parameters }) => `${parameters.get('offset')}+${parameters.get('limit')}`).join(' ')
-}
-
-function shuffled(items: readonly string[]): string[] {
-  return items.toSorted((a, b) => rank(a) - rank(b))
-}
-
-/** Any order that is the same in every run. */
-function rank(item: string): number {
-  let hash = 7
-  for (const char of idOf(item)) hash = (hash * 31 + char.charCodeAt(0) * 7919) % 10_007
-  return hash
 }

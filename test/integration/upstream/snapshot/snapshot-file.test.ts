@@ -4,11 +4,9 @@ import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
 import type { Item } from '../../../../src/domain/source/item.ts'
 import { snapshotFile } from '../../../../src/upstream/snapshot/snapshot-file.ts'
-import { listingTexts } from '../../../helpers/fake-registry.ts'
 import { fakeItem } from '../../../helpers/fake-source.ts'
-import { askBriefly, startFake } from '../../../helpers/gateway.ts'
 import { jsonObjectText } from '../../../helpers/json-text.ts'
-import { temporaryFolder, temporaryStore } from '../../../helpers/run-cli.ts'
+import { temporaryFolder } from '../../../helpers/run-cli.ts'
 import { runs } from '../../../helpers/runs.ts'
 
 const IDENTITY = 'one upstream, one key'
@@ -85,21 +83,4 @@ test('a file that is cut off anywhere, or is no snapshot, is an error', async (t
     await writeFile(path, text)
     await t.throwsAsync(file.load(), { instanceOf: SyntaxError }, text)
   }
-})
-
-test('a snapshot that was saved for one key is not shown under another', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('secret', 3) })
-  const settings = 'api_key_env = "KEY"'
-  const STORE_URL = temporaryStore(t)
-  const ask = async (KEY: string) => {
-    const { status, json } = await askBriefly(t, { name: 'club', url: fake.url, settings }, '/listings', {
-      STORE_URL,
-      KEY,
-    })
-    return [status, json().count]
-  }
-  t.deepEqual(await ask('key-a'), [200, 3])
-  fake.script = [{ kind: 'status', status: 503 }]
-  t.deepEqual(await ask('key-b'), [503, undefined])
-  t.deepEqual(await ask('key-a'), [200, 3])
 })

@@ -511,11 +511,15 @@ test.serial('a stream may take ten minutes while its bytes arrive, and no longer
   }
 })
 
-test('a gateway that does not stream is pulled by pages', async (t) => {
-  const fakeOptions = { items: listingTexts('a', 300) }
-  const { read, fake } = await openPulled(t, fakeOptions, { kind: 'gateway' })
+test('pulls: a Registry that is called a gateway is pulled by pages', async (t) => {
+  const { read } = await openPulled(t, { items: listingTexts('a', 300) }, { kind: 'gateway' })
   t.is((await read()).total, 300)
-  t.true(fake.requests.length > 1)
+})
+
+test('a gateway that does not stream is bad_envelope', async (t) => {
+  const envelope = { complete: true, sources: [], next_cursor: 'more' }
+  const { read } = await openPulled(t, { items: listingTexts('a', 300), envelope }, { kind: 'gateway' })
+  t.is((await failureOf(t, read())).reason, 'bad_envelope')
 })
 
 for (const [what, body, reason] of [
