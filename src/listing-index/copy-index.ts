@@ -5,13 +5,14 @@ import { pathIn, pathKey } from '../filter-spec/path.ts'
 import type { Decision } from './authority.ts'
 import { bitset, forEachBit } from './bitset.ts'
 import { type Copy, isSame, listingIdOf, type Row } from './copy.ts'
-import type { CopyConditions, CopyMatches } from './copy-matches.ts'
-import { SharedUnions } from './key-union.ts'
+import { type CopyMatches, matchCopies } from './copy-matches.ts'
+import { KeyUnions } from './key-union.ts'
 import { Lanes } from './lanes.ts'
+import type { CopyConditions } from './match.ts'
 import type { SegmentSizes } from './merge-segments.ts'
 import { byAge, type First } from './newest-first.ts'
 import { Ranking, type RankingOptions } from './ranking.ts'
-import { decisionsOf, type IndexParts, matchCopies, type RankedRow, type Scope, sellersOf } from './scope.ts'
+import { decisionsOf, type IndexParts, type RankedRow, type Scope, sellersOf } from './scope.ts'
 import { comparePlaces, type RowPlace, type Segment, type SegmentData } from './segment.ts'
 import { loadSegments, pathsOf, type SegmentPlan, STEP, segmentPlan } from './segment-builder.ts'
 import { Segments } from './segments.ts'
@@ -82,7 +83,7 @@ export class CopyIndex {
     this.#parts = {
       lanes: this.#lanes,
       sellers: this.sellers,
-      unions: new SharedUnions(),
+      unions: new KeyUnions(),
       rows: sizes.segment,
       segments: this.#segments,
       source: (number) => this.about(number),

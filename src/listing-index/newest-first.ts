@@ -3,8 +3,8 @@ import { firstFrom } from './binary-search.ts'
 import { type Bitset, countBetween, highestBelow } from './bitset.ts'
 import { comparePlaces, type Place, type Segment } from './segment.ts'
 
-/** Some rows of a segment. `hidden`: how many more match and are left out; `hiddenSlots`: which, where that is known. */
-export type Match = { rows: Segment; slots: Bitset; count: number; hidden: number; hiddenSlots?: Bitset }
+/** Some rows of a segment. `hidden`: more rows, which match and are left out. */
+export type Match = { rows: Segment; slots: Bitset; count: number; hidden?: Bitset }
 
 type Found = { readonly rows: Segment; readonly slot: number }
 

@@ -58,10 +58,10 @@ function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
 export type PriceAfter = Place & { group: number; price: PriceKey }
 
 function withoutPrice(one: PricedMatch): Match {
-  const { rows, slots, count, hidden } = one.match
+  const { rows, slots, count } = one.match
   const unpriced = slots.slice()
   rows.prices.clearPriced(unpriced, one)
-  return { rows, slots: unpriced, count, hidden }
+  return { rows, slots: unpriced, count }
 }
 
 /** The first of an answer is the greatest. */

@@ -89,18 +89,15 @@ export class Segment implements Rows {
   /** Of all rows, dead ones among them. */
   readonly lanesInUse: ReadonlySet<number>
   /** Live rows. */
+  liveCount = 0
   readonly countByLane = new Map<number, number>()
   /** Raised with every change of a live bit. */
   version = 0
   readonly values: number
   readonly liveByStatus: Readonly<Record<ListingStatus, Bitset>>
-  readonly counts: Record<ListingStatus, number> = { open: 0, closed: 0, expired: 0 }
   readonly columns: readonly Column[]
   readonly sellers: Column
   readonly prices: PriceColumns
-  /** For the matches of the latest query, and those that better copies hide. */
-  readonly matches: Bitset
-  readonly hiddenMatches: Bitset
   readonly #data: SegmentData
   readonly #columnNumbers: SegmentOptions['columns']
   readonly #sourceNames: SegmentOptions['sourceNames']
@@ -123,16 +120,10 @@ export class Segment implements Rows {
     this.lanesInUse = new Set(lanes)
     this.#sourceNames = sourceNames
     this.tailSlots = tailSlots
-    this.matches = bitset(size)
-    this.hiddenMatches = bitset(size)
     this.live = bitset(size)
     this.liveByStatus = { open: bitset(size), closed: bitset(size), expired: bitset(size) }
     if (!isEmpty) for (let slot = 0; slot < size; slot++) this.revive(slot)
     for (const { byteLength } of data.chunks) this.#heldBytes += byteLength
-  }
-
-  get liveCount(): number {
-    return this.counts.open + this.counts.closed + this.counts.expired
   }
 
   /** Over about half of it is dead: to merge it costs no more than it frees. */
@@ -159,22 +150,20 @@ export class Segment implements Rows {
   }
 
   revive(slot: number): void {
-    const status = this.statusOf(slot)
     setBit(this.live, slot)
-    setBit(this.liveByStatus[status], slot)
-    this.#count(slot, status, 1)
+    setBit(this.liveByStatus[this.statusOf(slot)], slot)
+    this.#count(slot, 1)
   }
 
   delete(slot: number): void {
-    const status = this.statusOf(slot)
     clearBit(this.live, slot)
-    clearBit(this.liveByStatus[status], slot)
-    this.#count(slot, status, -1)
+    clearBit(this.liveByStatus[this.statusOf(slot)], slot)
+    this.#count(slot, -1)
   }
 
-  #count(slot: number, status: ListingStatus, change: 1 | -1): void {
+  #count(slot: number, change: 1 | -1): void {
     const lane = this.lanes[slot]!
-    this.counts[status] += change
+    this.liveCount += change
     const count = (this.countByLane.get(lane) ?? 0) + change
     if (count === 0) this.countByLane.delete(lane)
     else this.countByLane.set(lane, count)
