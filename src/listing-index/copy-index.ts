@@ -37,7 +37,9 @@ type SourceEntry = { name: string; isOwn: boolean; rows: number; bytes: number }
  */
 export class CopyIndex {
   readonly sellers = new Sellers()
-  readonly #lanes = new Lanes()
+  readonly #lanes = new Lanes((lane) => {
+    for (const ranking of this.#rankings) ranking.laneCame(lane)
+  })
   readonly #segments: Segments
   readonly #sources = new Map<number, SourceEntry>()
   /** Of all numbers ever in use, since versions only rise. */
@@ -176,7 +178,7 @@ export class CopyIndex {
 
   /** Keys of all its rows, oldest first. */
   keysOf(source: number): string[] {
-    return [...this.walk(source, 'oldest').map(({ key }) => key)]
+    return Array.from(this.#byAge(source, 'oldest'), ({ rows, slot }) => rows.keyOf(slot))
   }
 
   /** Sellers with rows of the source of that name, by number. */
@@ -201,8 +203,7 @@ export class CopyIndex {
 
   /** All rows of the source by age. To be read in one turn. */
   *walk(source: number, first: First): Generator<Copy> {
-    const lanes = new Set(this.#lanes.ofSource(source))
-    for (const row of byAge(this.#segments.all, (lane) => lanes.has(lane), first)) yield this.#copyAt(row)
+    for (const row of this.#byAge(source, first)) yield this.#copyAt(row)
   }
 
   /** Ids of listings that two generations of one source do not have alike. To be read in one turn. */
@@ -249,7 +250,6 @@ export class CopyIndex {
 
   end(ranking: Ranking): void {
     this.#rankings.delete(ranking)
-    ranking.close()
   }
 
   /** After its rules changed: listings that they may concern. */
@@ -300,6 +300,11 @@ export class CopyIndex {
   /** Sources with a listing of that address which exists in the scope, with its storefronts there. */
   sellersOf(address: string, scope: Scope): Map<number, Set<string | null>> {
     return sellersOf(this.#parts, scope, address)
+  }
+
+  #byAge(source: number, first: First): ReturnType<typeof byAge> {
+    const lanes = new Set(this.#lanes.ofSource(source))
+    return byAge(this.#segments.all, (lane) => lanes.has(lane), first)
   }
 
   #count({ rows, slot }: RowPlace, change: 1 | -1): void {

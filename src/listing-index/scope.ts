@@ -131,14 +131,15 @@ export function decisionsOf(
 export function sellersOf(parts: IndexParts, scope: Scope, address: string): Map<number, Set<string | null>> {
   const selected = selectedOf(scope, 'open')
   const found = new Map<number, Set<string | null>>()
-  for (const { lane, number } of parts.sellers.rowsOf(address)) {
-    const { source } = parts.lanes.at(lane)
-    if (!scope.ranking.has(lane, selected)) continue
+  const isSure = !scope.ranking.leavesOut && !hasFilter(scope)
+  for (const number of parts.sellers.numbersOf(address)) {
     const { storefrontUrl } = parts.sellers.of(number)
-    if (found.get(source)?.has(storefrontUrl) === true) continue
-    const isSure = !scope.ranking.leavesOut && !hasFilter(scope)
-    if (isSure || existsRow(parts, scope, { lane, number }))
-      found.set(source, (found.get(source) ?? new Set()).add(storefrontUrl))
+    for (const lane of parts.sellers.lanesOf(number)) {
+      const { source } = parts.lanes.at(lane)
+      if (!scope.ranking.has(lane, selected) || found.get(source)?.has(storefrontUrl) === true) continue
+      if (isSure || existsRow(parts, scope, { lane, number }))
+        found.set(source, (found.get(source) ?? new Set()).add(storefrontUrl))
+    }
   }
   return found
 }
@@ -188,7 +189,8 @@ function selectedOf(scope: Scope, status: ListingStatus | null): Selected {
   const via = scope.via?.length === 0 ? undefined : scope.via
   const before = latest.get(sources)
   if (before?.status === status && before.via === via) return before
-  const selected = { sources, via, status }
+  const name = `${sources.key} ${status} ${via === undefined ? '' : JSON.stringify(via)}`
+  const selected = { name, sources, via, status }
   latest.set(sources, selected)
   return selected
 }
