@@ -13,7 +13,7 @@ import type { SegmentSizes } from './merge-segments.ts'
 import { byAge, type First } from './newest-first.ts'
 import { Ranking, type RankingOptions } from './ranking.ts'
 import { decisionsOf, type IndexParts, type RankedRow, type Scope, sellersOf } from './scope.ts'
-import { comparePlaces, type RowPlace, type Segment, type SegmentData } from './segment.ts'
+import { comparePlaces, type RowPlace, type Segment, type SegmentData, sharedAt } from './segment.ts'
 import { loadSegments, pathsOf, type SegmentPlan, STEP, segmentPlan } from './segment-builder.ts'
 import { Segments } from './segments.ts'
 import { type Seller, Sellers } from './sellers.ts'
@@ -146,7 +146,7 @@ export class CopyIndex {
    */
   *adopt(source: number, data: SegmentData, plan: SegmentPlan): Generator<void> {
     const lanes = Uint16Array.from(data.statuses, (status, slot) => {
-      return this.#lanes.numberOf(source, LISTING_STATUSES[status]!, data.origins[data.originOf[slot]!])
+      return this.#lanes.numberOf(source, LISTING_STATUSES[status]!, sharedAt(data.origins, slot))
     })
     yield* this.#segments.adopt(data, lanes, this.#lanes.ofSource(source), plan)
   }

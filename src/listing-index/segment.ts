@@ -28,20 +28,13 @@ export type SegmentData = {
   sellers: Float64Array
   /** Into `LISTING_STATUSES`. */
   statuses: Uint8Array
-  /** Of the texts. Segments may share them. */
-  chunks: readonly Uint8Array[]
-  chunkOf: Uint16Array
+  /** Of the texts. Segments may have some in common. */
+  chunks: Shared<Uint8Array>
   starts: Uint16Array
   lengths: Uint32Array
-  /** Different ones; as a slot has 16 bits, so has their number. */
-  meanings: readonly string[]
-  meaningOf: Uint16Array
-  /** As the meanings. */
-  terms: readonly string[]
-  termsOf: Uint16Array
-  /** As the meanings. */
-  origins: readonly (Origin | undefined)[]
-  originOf: Uint16Array
+  meanings: Shared<string>
+  terms: Shared<string>
+  origins: Shared<Origin | undefined>
   /** One per path of the vocabulary. */
   columns: readonly ColumnData[]
   sellerColumn: ColumnData
@@ -49,6 +42,12 @@ export type SegmentData = {
   /** Of all rows and columns. */
   values: number
 }
+
+/** The different values of rows, and of each slot the number of its value, which has 16 bits as a slot has. */
+export type Shared<Value> = { values: readonly Value[]; numbers: Uint16Array }
+
+export const sharedAt = <Value>({ values, numbers }: Shared<Value>, slot: number): Value =>
+  values[numbers[slot]!]!
 
 /** Bytes that a segment may hold beyond twice those of its live rows. */
 const SPARE_BYTES = 1024 * 1024
@@ -123,7 +122,7 @@ export class Segment implements Rows {
     this.live = bitset(size)
     this.liveByStatus = { open: bitset(size), closed: bitset(size), expired: bitset(size) }
     if (!isEmpty) for (let slot = 0; slot < size; slot++) this.revive(slot)
-    for (const { byteLength } of data.chunks) this.#heldBytes += byteLength
+    for (const { byteLength } of data.chunks.values) this.#heldBytes += byteLength
   }
 
   /** Over about half of it is dead: to merge it costs no more than it frees. */
@@ -204,16 +203,16 @@ export class Segment implements Rows {
   }
 
   rowAt(slot: number): HeldRow {
-    const { chunks, chunkOf, starts, lengths, meanings, meaningOf, terms, termsOf } = this.#data
-    const origin = this.#data.origins[this.#data.originOf[slot]!]
+    const { chunks, starts, lengths, meanings, terms, origins } = this.#data
+    const origin = sharedAt(origins, slot)
     return {
       key: this.keyOf(slot),
       seller: this.sellerOf(slot),
       position: this.positionOf(slot),
-      bytes: chunks[chunkOf[slot]!]!.subarray(starts[slot]!, starts[slot]! + lengths[slot]!),
+      bytes: sharedAt(chunks, slot).subarray(starts[slot]!, starts[slot]! + lengths[slot]!),
       status: this.statusOf(slot),
-      meaning: meanings[meaningOf[slot]!]!,
-      terms: terms[termsOf[slot]!]!,
+      meaning: sharedAt(meanings, slot),
+      terms: sharedAt(terms, slot),
       ...(origin && { origin }),
     }
   }

@@ -1,11 +1,10 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { countedSizes } from '../../../src/domain/price/price-key.ts'
+import { countedSizes, lowestPrices } from '../../../src/domain/price/price-key.ts'
 import { compilePath, resolvePath } from '../../../src/filter-spec/path.ts'
 import { toScalar } from '../../../src/filter-spec/scalar.ts'
 import { parseJson } from '../../../src/json/value.ts'
 import { DocumentReader, type RowValues } from '../../../src/listing-index/document-reader.ts'
-import { rowPrices } from '../../../src/listing-index/row-prices.ts'
 import { jsonText } from '../../helpers/json-text.ts'
 import { runs } from '../../helpers/runs.ts'
 import { documentText } from './model.ts'
@@ -30,7 +29,7 @@ const PATHS = [
   "$['']",
   "$['\u0001\"']",
 ].map((path) => compilePath(path.replaceAll('\\"', '"')))
-const reader = new DocumentReader({ paths: PATHS, meaning: null })
+const reader = new DocumentReader(PATHS)
 
 /** What each path finds, read from the bytes. */
 const read = (bytes: Uint8Array): unknown[][] => valuesIn(reader.read(bytes))
@@ -81,9 +80,14 @@ test('document reader: paths find in the bytes of any JSON text what they find i
 test('document reader: prices are those of the document', (t) => {
   fc.assert(
     fc.property(fc.oneof(pricedText, jsonText()), (text) => {
+      const document = parseJson(text)
+      const sizes = countedSizes(document, '')
+      const { prices } = reader.read(Buffer.from(text))
+      const lowest = Array.from(lowestPrices(document, 'offer', sizes), ([basis, { key }]) => [basis, key])
+      t.deepEqual(prices.sizes, sizes, text)
       t.deepEqual(
-        reader.read(Buffer.from(text)).prices,
-        rowPrices(parseJson(text), countedSizes(parseJson(text), '')),
+        prices.bases.map((basis, n) => [basis, prices.keys[n]]),
+        lowest,
         text,
       )
     }),
