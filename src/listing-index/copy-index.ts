@@ -5,14 +5,14 @@ import { pathIn, pathKey } from '../filter-spec/path.ts'
 import type { Decision } from './authority.ts'
 import { bitset, forEachBit } from './bitset.ts'
 import { type Copy, isSame, listingIdOf, type Row } from './copy.ts'
-import { type CopyMatches, matchCopies } from './copy-matches.ts'
+import { CopyMatches } from './copy-matches.ts'
 import { KeyUnions } from './key-union.ts'
 import { Lanes } from './lanes.ts'
 import type { CopyConditions } from './match.ts'
 import type { SegmentSizes } from './merge-segments.ts'
 import { byAge, type First } from './newest-first.ts'
 import { Ranking, type RankingOptions } from './ranking.ts'
-import { decisionsOf, type IndexParts, type RankedRow, type Scope, sellersOf } from './scope.ts'
+import { decisionsOf, type IndexParts, questionOf, type RankedRow, type Scope, sellersOf } from './scope.ts'
 import { comparePlaces, type RowPlace, type Segment, type SegmentData, sharedAt } from './segment.ts'
 import { loadSegments, pathsOf, type SegmentPlan, STEP, segmentPlan } from './segment-builder.ts'
 import { Segments } from './segments.ts'
@@ -46,7 +46,6 @@ export class CopyIndex {
   readonly #versions: number[] = []
   readonly #rankings = new Set<Ranking>()
   readonly #parts: IndexParts
-  #version = 0
   readonly #copyAt = ({ rows, slot }: RowPlace): Copy => {
     const row = rows.rowAt(slot)
     const { source } = this.#lanes.at(rows.laneOf(slot))
@@ -86,11 +85,10 @@ export class CopyIndex {
       lanes: this.#lanes,
       sellers: this.sellers,
       unions: new KeyUnions(),
-      rows: sizes.segment,
       segments: this.#segments,
       source: (number) => this.about(number),
       copyAt: this.#copyAt,
-      version: () => this.#version,
+      version: 0,
     }
   }
 
@@ -274,8 +272,8 @@ export class CopyIndex {
    * All matches of a question, in one step where all segments have the columns of its filters.
    * @throws SourceError `unsupported_filter` where documents of too many rows would be read
    */
-  match(scope: Scope, conditions: CopyConditions): Generator<void, CopyMatches> {
-    return matchCopies(this.#parts, scope, conditions)
+  *match(scope: Scope, conditions: CopyConditions): Generator<void, CopyMatches> {
+    return new CopyMatches(yield* questionOf(this.#parts, scope, conditions))
   }
 
   /** What the scope shows of one id, and the copies that it hides, by the rule of `authority.ts`. */
@@ -314,13 +312,13 @@ export class CopyIndex {
     entry.rows += change
     entry.bytes += change * rows.lengthOf(slot)
     this.#versions[source]!++
-    this.#version++
+    this.#parts.version++
     this.sellers.count(rows.sellerOf(slot), lane, change)
   }
 
   #change(listingIds: readonly string[], change: (listingIds: readonly string[]) => void): void {
     this.#changing.emit(listingIds)
-    this.#version++
+    this.#parts.version++
     change(listingIds)
     this.#touched.emit(listingIds)
   }

@@ -11,18 +11,9 @@ import type { Column } from './column.ts'
 import type { Copy } from './copy.ts'
 import { addPriceCounts, greatest } from './key-union.ts'
 import type { Mask } from './masks.ts'
-import type { CopyConditions } from './match.ts'
 import { type Match, newestFirst, olderThan } from './newest-first.ts'
 import { byPrice, type PriceAfter } from './price-walk.ts'
-import {
-  baseOf,
-  findMatches,
-  hiddenInView,
-  type IndexParts,
-  type Question,
-  questionOf,
-  type Scope,
-} from './scope.ts'
+import { baseOf, findMatches, hiddenInView, type IndexParts, type Question } from './scope.ts'
 import type { Place, Segment } from './segment.ts'
 
 export type CopyPage = {
@@ -44,15 +35,6 @@ export type Facets = {
   prices: Map<string, PriceCounts>
 }
 
-/** As `CopyIndex.match`. */
-export function* matchCopies(
-  parts: IndexParts,
-  scope: Scope,
-  conditions: CopyConditions,
-): Generator<void, CopyMatches> {
-  return new CopyMatches(yield* questionOf(parts, scope, conditions))
-}
-
 /** All matches of one question, which are found again after a change: what is read in one turn agrees. */
 export class CopyMatches {
   readonly #question: Question
@@ -67,7 +49,7 @@ export class CopyMatches {
 
   /** As of now; none without a match. */
   get #matches(): readonly Match[] {
-    const version = this.#parts.version()
+    const { version } = this.#parts
     if (version !== this.#version) this.#found = findMatches(this.#question)
     this.#version = version
     return this.#found
@@ -165,8 +147,8 @@ export class CopyMatches {
   /** In steps of some ms, all of the same matches. @throws SourceError for a path that the index lacks */
   *facets(fields: readonly Filter[], prices: PriceGrouping): Generator<void, Facets> {
     const matches = this.#matches
-    const { segments, rows, unions } = this.#parts
-    const united = unions.of(prices, segments.all, rows, baseOf(this.#question.scope))
+    const { segments, unions } = this.#parts
+    const united = unions.of(prices, segments.all, segments.plan.rows, baseOf(this.#question.scope))
     const gpus = countGpus(matches)
     yield
     const facets: Facets = { ...(yield* countFields(matches, fields)), gpus, prices: new Map() }

@@ -2,7 +2,7 @@ import type { ListingStatus } from '../domain/listing.ts'
 import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { type Decision, decide, type RankedCopy } from './authority.ts'
 import { bitset, clearBit, hasBit, setBit } from './bitset.ts'
-import { type Copy, listingIdOf } from './copy.ts'
+import type { Copy } from './copy.ts'
 import { LaneSets } from './lane-sets.ts'
 import type { Lane, Lanes } from './lanes.ts'
 import { type Marks, type Mask, Masks, type Selected } from './masks.ts'
@@ -103,20 +103,15 @@ export class Ranking {
 
   /** Of all rows that are there already, in steps: before its first question. */
   *decideAll(): Generator<void> {
-    if (this.#isOut !== undefined)
-      for (const rows of [...this.#rows.segments.all])
-        for (let slot = 0; slot < rows.size; slot++) {
-          // A merge may have moved the row meanwhile.
-          for (const row of rows.isLive(slot)
-            ? this.#rows.segments.rowsOf(listingIdOf(rows.keyOf(slot)))
-            : [])
-            this.#setOut(row)
-          if (slot % OUTS_PER_STEP === 0) yield
-        }
+    const { segments } = this.#rows
+    const [listingIds, step] =
+      this.#isOut === undefined
+        ? [segments.listingIds({ areShared: true }), STEP]
+        : [segments.listingIds(), OUTS_PER_STEP]
     let decided = 0
-    for (const listingId of this.#rows.segments.shared()) {
-      this.#decide(listingId)
-      if (++decided % STEP === 0) yield
+    for (const listingId of listingIds) {
+      this.#decideAgain(listingId)
+      if (++decided % step === 0) yield
     }
   }
 
@@ -129,11 +124,7 @@ export class Ranking {
   /** After changes of the rules. */
   decideAgain(listingIds: Iterable<string>): void {
     this.version++
-    for (const listingId of listingIds) {
-      if (this.#isOut !== undefined)
-        for (const row of this.#rows.segments.rowsOf(listingId)) this.#setOut(row)
-      this.#decide(listingId)
-    }
+    for (const listingId of listingIds) this.#decideAgain(listingId)
   }
 
   /** The row goes. */
@@ -171,6 +162,11 @@ export class Ranking {
         under.join() !== [...new Set(better)].sort((a, b) => a - b).join() || isOut !== this.#isLeftOut(row)
       )
     }).length
+  }
+
+  #decideAgain(listingId: string): void {
+    if (this.#isOut !== undefined) for (const row of this.#rows.segments.rowsOf(listingId)) this.#setOut(row)
+    this.#decide(listingId)
   }
 
   #decide(listingId: string): void {

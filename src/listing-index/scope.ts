@@ -34,10 +34,8 @@ export type RankedRow = Copy & { rank: number; isOwn: boolean }
 export type IndexParts = RankedRows & {
   sellers: Sellers
   unions: KeyUnions
-  /** Most rows of a segment. */
-  rows: number
   /** Raised with every change. */
-  version: () => number
+  version: number
 }
 
 /** A question over an index, as its matches are found again after each change. */

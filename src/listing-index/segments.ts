@@ -81,8 +81,8 @@ export class Segments {
   }
 
   /** As of `Groups`. */
-  shared(): Generator<string> {
-    return this.#groups.shared()
+  listingIds(which?: { areShared: boolean }): Generator<string> {
+    return this.#groups.listingIds(which)
   }
 
   rowsOf(listingId: string): readonly RowPlace[] {
