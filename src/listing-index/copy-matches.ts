@@ -113,7 +113,8 @@ export class CopyMatches {
   /** With `null`, of each segment those with most. */
   offers(tokens: PriceLimit['tokens'] | null): Map<string, OfferCount> {
     const counters = new Map<string, BasisCounter>()
-    const personOf = (seller: number): string => this.#parts.sellers.personOf(seller)
+    const { sellers } = this.#parts
+    const personOf = (seller: number): string => sellers.personOf(seller)
     for (const { rows, slots, count } of this.#matches) {
       const { prices } = rows
       const { bases } = prices.data
@@ -122,8 +123,9 @@ export class CopyMatches {
       const open: BasisCounter[] = []
       for (const n of tokens === null ? greatest(counts) : asked) {
         if (counts[n] === 0) continue
-        const counted = counters.get(bases[n]!) ?? new BasisCounter(personOf)
-        counters.set(bases[n]!, counted)
+        const before = counters.get(bases[n]!)
+        const counted = before ?? new BasisCounter(personOf)
+        if (before === undefined) counters.set(bases[n]!, counted)
         counted.offers += counts[n]!
         if (!counted.isFull) open[n] = counted
       }
