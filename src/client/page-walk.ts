@@ -131,6 +131,7 @@ export class PageWalk {
       isGateway,
       nextCursor: report.nextCursor ?? undefined,
       isJoint: repeatsSome || follows,
+      isSorted: true,
       added: fresh.size,
       counted: this.#rows.size + fresh.size + this.#duplicates + duplicates,
       hasMoved,

@@ -212,7 +212,7 @@ export class CopyIndex {
     ] as const)
       for (const copy of this.walk(from, 'oldest')) {
         const twin = this.get(to, copy.key)
-        if (from === one ? !isSame(copy, twin) : twin === undefined) yield copy.listingId
+        if (twin === undefined || (from === one && !isSame(copy, twin))) yield copy.listingId
       }
   }
 

@@ -1,5 +1,5 @@
 import type { ListingStatus } from '../domain/listing.ts'
-import type { Item, Origin } from '../domain/source/item.ts'
+import type { Origin } from '../domain/source/item.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Seller } from './sellers.ts'
 
@@ -40,14 +40,12 @@ export function listingIdOf(key: string): string {
   return end === -1 ? key : key.slice(0, end)
 }
 
-/** Whether a source has the listing alike twice: its status is in its bytes. */
-export function isSame(one: Item, other: Item | undefined): boolean {
+/** Whether both sources have the listing alike. */
+export function isSame(one: Copy, other: Copy): boolean {
   return (
-    other !== undefined &&
-    one.publisher === other.publisher &&
-    one.aliases?.join() === other.aliases?.join() &&
-    one.storefrontUrl === other.storefrontUrl &&
+    one.seller === other.seller &&
     one.position === other.position &&
+    one.status === other.status &&
     Buffer.compare(one.bytes, other.bytes) === 0 &&
     JSON.stringify(one.origin) === JSON.stringify(other.origin)
   )

@@ -72,6 +72,7 @@ function accept<Page extends WalkPage>(walk: Walk<Page>, request: PageRequest, p
     unreadableAtEnd: page.unreadableAtEnd ?? 0,
     lastOffset: page.lastOffset,
     skipped: null,
+    isSorted: walk.isSorted && page.isSorted,
     firstTotal: walk.firstTotal ?? page.total,
     hasMoved: walk.hasMoved || page.hasMoved,
     furthest: Math.max(walk.furthest, end),
@@ -133,9 +134,9 @@ function stepBack<Page extends WalkPage>(walk: Walk<Page>, page: Page): Step<Pag
 }
 
 function restart<Page extends WalkPage>(walk: Walk<Page>): Step<Page> {
-  const { rules, lastOffset, maxLimit, fruitless, repeated, wasRefused, wasShort, skips } = walk
+  const { rules, lastOffset, maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips } = walk
   const top = beginWalk<Page>(rules)
-  const kept = { lastOffset, maxLimit, fruitless, repeated, wasRefused, wasShort, skips }
+  const kept = { lastOffset, maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips }
   return { ...goOn({ ...top, ...kept }), isRestart: true }
 }
 

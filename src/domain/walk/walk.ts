@@ -27,6 +27,8 @@ export type WalkPage = {
   nextCursor?: string | undefined
   /** Whether no listing can be missing between it and the pages before. */
   isJoint: boolean
+  /** Whether all rows up to its end are in order. */
+  isSorted: boolean
   /** New listings. */
   added: number
   /** Rows of all pages: new, repeated by the upstream itself, and unreadable ones. */
@@ -68,6 +70,7 @@ export type Walk<Page extends WalkPage> = {
   /** Rows of the latest page, where the upstream sent fewer than it was asked for. */
   readonly pageSize: number
   readonly isDividing: boolean
+  readonly isSorted: boolean
   readonly firstTotal: number | null
   /** Whether a few listings moved down between two pages, which a total does not show if as many were deleted. */
   readonly hasMoved: boolean
@@ -136,6 +139,7 @@ export function beginWalk<Page extends WalkPage>(rules: WalkRules): Walk<Page> {
     maxLimit: MAX_PAGE_ITEMS,
     pageSize: MAX_PAGE_ITEMS,
     isDividing: false,
+    isSorted: true,
     firstTotal: null,
     hasMoved: false,
     furthest: 0,

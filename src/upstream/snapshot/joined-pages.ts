@@ -74,7 +74,7 @@ export async function joinPages(
         onItems?.(added)
       }
       walk = after.walk
-      if (isRestart) pages = new JoinedPages(pages.isSorted)
+      if (isRestart) pages = new JoinedPages(walk.isSorted)
     }
     return latest ?? pages
   } catch (error) {
@@ -102,7 +102,6 @@ export async function joinPages(
 type JoinedPage = WalkPage & {
   page: ListingPage
   fresh: ReadonlyMap<string, PageItem>
-  isSorted: boolean
   /** Rows of listings that the upstream itself has more than once. */
   duplicates: number
   /** Offsets. */
@@ -121,8 +120,7 @@ export class JoinedPages {
   isEnded = false
   /** Offset after the last page; decreases where reading stepped back. */
   #end = 0
-  /** Whether all listings have come newest first, also before the walk began again. */
-  isSorted: boolean
+  #isSorted: boolean
   /** Every listing with an id and a date as it was first, matching or not, in the upstream's order. */
   readonly #byKey = new Map<string, PageItem>()
   readonly #unreadable = new Set<number>()
@@ -132,7 +130,7 @@ export class JoinedPages {
   #last: PageItem | undefined
 
   constructor(isSorted = true) {
-    this.isSorted = isSorted
+    this.#isSorted = isSorted
   }
 
   /** How many the upstream has, matching or not: a gateway whose cursors never end may report any total. */
@@ -184,7 +182,7 @@ export class JoinedPages {
 
   /** @returns what is new of it, and can be held */
   add({ page, isSorted, fresh, duplicates, unreadable }: JoinedPage): readonly PageItem[] {
-    if (!isSorted) this.isSorted = false
+    if (!isSorted) this.#isSorted = false
     for (const [key, item] of fresh) {
       this.#byKey.set(key, item)
       this.#last = item
@@ -209,7 +207,7 @@ export class JoinedPages {
   #isBehind({ offset, about, items: [first] }: ListingPage): boolean {
     if (offset === 0 || about.resume !== undefined) return true
     if (first === undefined) return false
-    return this.#last === undefined || (this.isSorted && first.position > this.#last.position)
+    return this.#last === undefined || (this.#isSorted && first.position > this.#last.position)
   }
 
   #newUnreadable({ items, offset, received }: ListingPage): ReadonlySet<number> {

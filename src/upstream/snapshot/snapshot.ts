@@ -6,7 +6,7 @@ import { comparePositions } from '../../domain/source/position.ts'
 import { inTurns } from '../../domain/turns.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { parseObject } from '../../json/value.ts'
-import { type Copy, isSame, listingIdOf, type Row } from '../../listing-index/copy.ts'
+import { type Copy, listingIdOf, type Row } from '../../listing-index/copy.ts'
 import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import { SourceSet } from '../../listing-index/source-set.ts'
 
@@ -278,4 +278,16 @@ export function snapshotKey(item: Item & { publisherId?: number | null }): strin
   const { listingId, origin, publisherId } = item
   if (origin === undefined) return listingId
   return `${listingId}\n${identityKey(item) ?? `${origin.registry} ${publisherId}`}`
+}
+
+function isSame(one: Item, other: Item | undefined): boolean {
+  return (
+    other !== undefined &&
+    one.publisher === other.publisher &&
+    one.aliases?.join() === other.aliases?.join() &&
+    one.storefrontUrl === other.storefrontUrl &&
+    one.position === other.position &&
+    Buffer.compare(one.bytes, other.bytes) === 0 &&
+    JSON.stringify(one.origin) === JSON.stringify(other.origin)
+  )
 }

@@ -66,6 +66,7 @@ function walkOver(listings: Listing[], { change = (_request: number) => {}, limi
       total: Math.max(listings.length, served.length),
       isGateway: false,
       isJoint: offset === 0 || compared.repeatsSome,
+      isSorted: true,
       added: compared.fresh.size,
       counted: rows.size + compared.fresh.size + compared.duplicates,
       hasMoved: compared.hasMoved,
@@ -159,6 +160,7 @@ test('walk: judging an answer changes no walk', (t) => {
     total: 1000,
     isGateway: false,
     isJoint: true,
+    isSorted: true,
     added: MAX_PAGE_ITEMS,
     counted: MAX_PAGE_ITEMS,
     hasMoved: false,
@@ -195,7 +197,7 @@ test('walk: pages that were read before are read again 200 times in a row, and t
   for (let next: unknown = null; !(next instanceof SourceError) && pages < 1000; pages++) {
     const request = nextRequest(walk)
     const page = { offset: request.offset, received: MAX_PAGE_ITEMS, total: 1_000_000, isGateway: false }
-    const repeated = { ...page, isJoint: true, added: 0, counted: 0, hasMoved: false }
+    const repeated = { ...page, isJoint: true, isSorted: true, added: 0, counted: 0, hasMoved: false }
     ;({ walk, next } = step(walk, { request, page: repeated }))
   }
   t.is(pages, 201)
