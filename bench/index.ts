@@ -5,7 +5,8 @@ import type { FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
 import type { Row } from '../src/listing-index/copy.ts'
-import type { CopyConditions, CopyPage } from '../src/listing-index/copy-matches.ts'
+import type { CopyPage } from '../src/listing-index/copy-matches.ts'
+import type { CopyConditions } from '../src/listing-index/match.ts'
 import { OneSource } from '../test/helpers/one-source.ts'
 import {
   favouring,

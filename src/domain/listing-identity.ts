@@ -4,22 +4,13 @@ export type ListingIdentity = {
   /** Its other keys, by which it is found too: the first one that it ever had comes first. Absent: there are none. */
   aliases?: readonly string[] | undefined
   storefrontUrl: string | null
-  /** For readers who know a listing by its id alone: all copies of one id are one listing. */
-  isKnownById?: true
 }
 
 /**
- * Equal for copies of one listing among those of one `listing_id`: the address, or the storefront where the address
- * is unknown. `null` where neither is known: such a copy is a listing of its own.
+ * Equal for listings of one seller, and so for copies of one listing among those of one `listing_id`: the address, or the
+ * storefront where the address is unknown. `null` where neither is known: such a copy is a listing of its own.
  */
-export function identityKey(identity: ListingIdentity): string | null {
-  return identity.isKnownById ? KNOWN_BY_ID : sellerKey(identity)
-}
-
-const KNOWN_BY_ID = 'by id'
-
-/** Equal for listings of one seller. `null` where the seller is not known. */
-export function sellerKey({ publisher, storefrontUrl }: ListingIdentity): string | null {
+export function identityKey({ publisher, storefrontUrl }: ListingIdentity): string | null {
   return publisher ?? (storefrontUrl === null ? null : `at ${storefrontUrl}`)
 }
 
@@ -33,9 +24,8 @@ export function hasKey(
 
 /** For items with one `listing_id`. A known and an unknown address are two listings: either could be a forgery. */
 export function isSameListing(a: ListingIdentity, b: ListingIdentity): boolean {
-  if (a.isKnownById || b.isKnownById) return true
-  const identity = identityKey(a)
-  return identity !== null && identity === identityKey(b)
+  const seller = identityKey(a)
+  return seller !== null && seller === identityKey(b)
 }
 
 /** Drops listings that come again, whichever Registry's copy it is. */

@@ -117,16 +117,11 @@ function follow(step: PathStep, from: readonly JsonValue[]): JsonValue[] {
       if (isJsonObject(value) && Object.hasOwn(value, step.name)) add(value[step.name])
     } else if (step.kind === 'index') {
       if (Array.isArray(value)) add(value.at(step.index))
-    } else if (step.kind === 'derived') add(derivedValue(step, value))
+    } else if (step.kind === 'derived') add(step.valueIn(value, step.field, step.source))
     else if (Array.isArray(value)) value.forEach(add)
     else add(value)
   }
   return values
-}
-
-/** `null` for a listing that has none. */
-export function derivedValue({ valueIn, field, source }: DerivedStep, listing: JsonValue): Scalar | null {
-  return valueIn(listing, field, source)
 }
 
 /** The path in listings of that source. */

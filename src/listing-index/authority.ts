@@ -13,8 +13,6 @@ export type RankedCopy = {
 type Asked<C> = {
   /** `null`: every status. */
   status: ListingStatus | null
-  /** Whether the copy exists for the reader. What does not exist decides nothing. Default: every copy. */
-  exists?: (copy: C) => boolean
   /** Whether the copy matches the filter of the view. Default: every copy. The reader's own filters come later. */
   matches?: (copy: C) => boolean
 }
@@ -37,7 +35,7 @@ export type Decision<C> = {
  * 1. A listing is its publisher and its id. Copies are of one listing where their publishers have the same address, or
  *    the same storefront while both addresses are unknown. Otherwise both are shown, as a conflict: any wallet at
  *    an open Registry could hide a seller whose directory is away.
- * 2. Copies that do not exist for the reader leave first.
+ * 2. Copies that do not exist for the reader decide nothing: they are not among `copies`.
  * 3. Copies of the asked status compete. A closed copy in the gateway's own Registry also competes with open ones.
  * 4. The best source that has the listing decides. Its copy is shown, filtered, priced, counted, and in the
  *    place of its own date.
@@ -46,9 +44,9 @@ export type Decision<C> = {
  */
 export function decide<C extends RankedCopy>(
   copies: readonly C[],
-  { status, exists = () => true, matches = () => true }: Asked<C>,
+  { status, matches = () => true }: Asked<C>,
 ): Decision<C>[] {
-  const competing = copies.filter((copy) => exists(copy) && competes(copy, status))
+  const competing = copies.filter((copy) => competes(copy, status))
   const groups = groupByListing(competing.sort((a, b) => a.rank - b.rank))
   const isShown = ([decider]: C[]) => hasStatus(decider!, status) && matches(decider!)
   const shown = new Set(groups.filter(isShown))

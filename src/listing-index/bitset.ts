@@ -64,6 +64,12 @@ export function forEachBit(set: Bitset, visit: (slot: number) => void): void {
     for (let word = set[n]!; word !== 0; word &= word - 1) visit(n * 32 + 31 - Math.clz32(word & -word))
 }
 
+/** From the highest on. */
+export function* slotsIn(set: Bitset): Generator<number> {
+  const { length } = set
+  for (let slot = highestBelow(set, length * 32); slot !== -1; slot = highestBelow(set, slot)) yield slot
+}
+
 /** Slots in `[from, to)`. */
 export function countBetween(set: Bitset, from: number, to: number): number {
   if (from >= to) return 0

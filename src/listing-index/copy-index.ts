@@ -5,14 +5,15 @@ import { pathIn, pathKey } from '../filter-spec/path.ts'
 import type { Decision } from './authority.ts'
 import { bitset, forEachBit } from './bitset.ts'
 import { type Copy, isSame, listingIdOf, type Row } from './copy.ts'
-import type { CopyConditions, CopyMatches } from './copy-matches.ts'
-import { SharedUnions } from './key-union.ts'
+import { CopyMatches } from './copy-matches.ts'
+import { KeyUnions } from './key-union.ts'
 import { Lanes } from './lanes.ts'
+import type { CopyConditions } from './match.ts'
 import type { SegmentSizes } from './merge-segments.ts'
 import { byAge, type First } from './newest-first.ts'
 import { Ranking, type RankingOptions } from './ranking.ts'
-import { decisionsOf, type IndexParts, matchCopies, type RankedRow, type Scope, sellersOf } from './scope.ts'
-import { comparePlaces, type RowPlace, type Segment, type SegmentData } from './segment.ts'
+import { decisionsOf, type IndexParts, questionOf, type RankedRow, type Scope, sellersOf } from './scope.ts'
+import { comparePlaces, type RowPlace, type Segment, type SegmentData, sharedAt } from './segment.ts'
 import { loadSegments, pathsOf, type SegmentPlan, STEP, segmentPlan } from './segment-builder.ts'
 import { Segments } from './segments.ts'
 import { type Seller, Sellers } from './sellers.ts'
@@ -36,14 +37,15 @@ type SourceEntry = { name: string; isOwn: boolean; rows: number; bytes: number }
  */
 export class CopyIndex {
   readonly sellers = new Sellers()
-  readonly #lanes = new Lanes()
+  readonly #lanes = new Lanes((lane) => {
+    for (const ranking of this.#rankings) ranking.laneCame(lane)
+  })
   readonly #segments: Segments
   readonly #sources = new Map<number, SourceEntry>()
   /** Of all numbers ever in use, since versions only rise. */
   readonly #versions: number[] = []
   readonly #rankings = new Set<Ranking>()
   readonly #parts: IndexParts
-  #version = 0
   readonly #copyAt = ({ rows, slot }: RowPlace): Copy => {
     const row = rows.rowAt(slot)
     const { source } = this.#lanes.at(rows.laneOf(slot))
@@ -82,12 +84,11 @@ export class CopyIndex {
     this.#parts = {
       lanes: this.#lanes,
       sellers: this.sellers,
-      unions: new SharedUnions(),
-      rows: sizes.segment,
+      unions: new KeyUnions(),
       segments: this.#segments,
       source: (number) => this.about(number),
       copyAt: this.#copyAt,
-      version: () => this.#version,
+      version: 0,
     }
   }
 
@@ -143,7 +144,7 @@ export class CopyIndex {
    */
   *adopt(source: number, data: SegmentData, plan: SegmentPlan): Generator<void> {
     const lanes = Uint16Array.from(data.statuses, (status, slot) => {
-      return this.#lanes.numberOf(source, LISTING_STATUSES[status]!, data.origins[data.originOf[slot]!])
+      return this.#lanes.numberOf(source, LISTING_STATUSES[status]!, sharedAt(data.origins, slot))
     })
     yield* this.#segments.adopt(data, lanes, this.#lanes.ofSource(source), plan)
   }
@@ -175,7 +176,7 @@ export class CopyIndex {
 
   /** Keys of all its rows, oldest first. */
   keysOf(source: number): string[] {
-    return [...this.walk(source, 'oldest').map(({ key }) => key)]
+    return Array.from(this.#byAge(source, 'oldest'), ({ rows, slot }) => rows.keyOf(slot))
   }
 
   /** Sellers with rows of the source of that name, by number. */
@@ -200,8 +201,7 @@ export class CopyIndex {
 
   /** All rows of the source by age. To be read in one turn. */
   *walk(source: number, first: First): Generator<Copy> {
-    const lanes = new Set(this.#lanes.ofSource(source))
-    for (const row of byAge(this.#segments.all, (lane) => lanes.has(lane), first)) yield this.#copyAt(row)
+    for (const row of this.#byAge(source, first)) yield this.#copyAt(row)
   }
 
   /** Ids of listings that two generations of one source do not have alike. To be read in one turn. */
@@ -248,7 +248,6 @@ export class CopyIndex {
 
   end(ranking: Ranking): void {
     this.#rankings.delete(ranking)
-    ranking.close()
   }
 
   /** After its rules changed: listings that they may concern. */
@@ -273,8 +272,8 @@ export class CopyIndex {
    * All matches of a question, in one step where all segments have the columns of its filters.
    * @throws SourceError `unsupported_filter` where documents of too many rows would be read
    */
-  match(scope: Scope, conditions: CopyConditions): Generator<void, CopyMatches> {
-    return matchCopies(this.#parts, scope, conditions)
+  *match(scope: Scope, conditions: CopyConditions): Generator<void, CopyMatches> {
+    return new CopyMatches(yield* questionOf(this.#parts, scope, conditions))
   }
 
   /** What the scope shows of one id, and the copies that it hides, by the rule of `authority.ts`. */
@@ -301,6 +300,11 @@ export class CopyIndex {
     return sellersOf(this.#parts, scope, address)
   }
 
+  #byAge(source: number, first: First): ReturnType<typeof byAge> {
+    const lanes = new Set(this.#lanes.ofSource(source))
+    return byAge(this.#segments.all, (lane) => lanes.has(lane), first)
+  }
+
   #count({ rows, slot }: RowPlace, change: 1 | -1): void {
     const lane = rows.laneOf(slot)
     const { source } = this.#lanes.at(lane)
@@ -308,13 +312,13 @@ export class CopyIndex {
     entry.rows += change
     entry.bytes += change * rows.lengthOf(slot)
     this.#versions[source]!++
-    this.#version++
+    this.#parts.version++
     this.sellers.count(rows.sellerOf(slot), lane, change)
   }
 
   #change(listingIds: readonly string[], change: (listingIds: readonly string[]) => void): void {
     this.#changing.emit(listingIds)
-    this.#version++
+    this.#parts.version++
     change(listingIds)
     this.#touched.emit(listingIds)
   }

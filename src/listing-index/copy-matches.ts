@@ -1,38 +1,20 @@
 import { addTo } from '../domain/counts.ts'
-import type { ListingStatus } from '../domain/listing.ts'
 import type { PriceLimit } from '../domain/query.ts'
-import { type BasisCounter, type OfferCount, OfferCounter } from '../domain/source/offer-counts.ts'
+import { BasisCounter, type OfferCount } from '../domain/source/offer-counts.ts'
 import type { PriceCounts, PriceGrouping, PriceOrder } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
-import type { Criterion, Filter } from '../filter-spec/filter.ts'
+import type { Filter } from '../filter-spec/filter.ts'
 import { facetText, type Scalar } from '../filter-spec/scalar.ts'
-import { countIn, forEachBit, hasBit } from './bitset.ts'
+import { countIn, forEachBit, hasBit, slotsIn } from './bitset.ts'
 import type { Column } from './column.ts'
 import type { Copy } from './copy.ts'
-import { addPriceCounts, greatest, type KeyUnion } from './key-union.ts'
-import type { Lane, Lanes } from './lanes.ts'
+import { addPriceCounts, greatest } from './key-union.ts'
 import type { Mask } from './masks.ts'
 import { type Match, newestFirst, olderThan } from './newest-first.ts'
 import { byPrice, type PriceAfter } from './price-walk.ts'
-import type { Place, RowPlace, Segment } from './segment.ts'
-
-/** AND-ed. */
-export type CopyConditions = {
-  /** `null`: every status. */
-  status: ListingStatus | null
-  criteria: readonly Criterion[]
-  priceLimit?: PriceLimit | undefined
-  /** As of `Sellers`, such as `numbersOf` an address; `null`: all. */
-  sellers?: ReadonlySet<number> | null
-  /** What a source says of its rows by a filter, by the number of the source. The columns say nothing of them then. */
-  judgedBy?: ReadonlyMap<number, JudgedFilters> | undefined
-  /** Only rows of these lanes, among those that are shown. */
-  lanes?: ((lane: Lane) => boolean) | undefined
-}
-
-/** By the name of the filter, the sellers whose rows pass; `null`: all. */
-export type JudgedFilters = ReadonlyMap<string, ReadonlySet<number> | null>
+import { baseOf, findMatches, hiddenInView, type IndexParts, type Question } from './scope.ts'
+import type { Place, Segment } from './segment.ts'
 
 export type CopyPage = {
   limit: number
@@ -53,65 +35,63 @@ export type Facets = {
   prices: Map<string, PriceCounts>
 }
 
-type CopyMatchesOptions = {
-  /** As of now; none without a match. */
-  find: () => readonly Match[]
-  /** Of all segments as of now, in steps. */
-  unionsOf: (prices: PriceGrouping) => Generator<void, readonly KeyUnion[]>
-  /** Equal for sellers that are one. */
-  personOf: (seller: number) => string
-  copyAt: (row: RowPlace) => Copy
-  lanes: Lanes
-  /** The masks of a question without any condition but its status, whose counts are kept. */
-  wholeMaskOf: ((segment: Segment) => Mask) | null
-  /** In a view with a filter, the lane of each hidden copy of its listings. */
-  hiddenInView?: () => Iterable<number>
-}
-
 /** All matches of one question, which are found again after a change: what is read in one turn agrees. */
 export class CopyMatches {
-  readonly #options: CopyMatchesOptions
+  readonly #question: Question
+  readonly #parts: IndexParts
+  #version = -1
+  #found: readonly Match[] = []
 
-  constructor(options: CopyMatchesOptions) {
-    this.#options = options
+  constructor(question: Question) {
+    this.#question = question
+    this.#parts = question.parts
+  }
+
+  /** As of now; none without a match. */
+  get #matches(): readonly Match[] {
+    const { version } = this.#parts
+    if (version !== this.#version) this.#found = findMatches(this.#question)
+    this.#version = version
+    return this.#found
   }
 
   get total(): number {
-    return this.#options.find().reduce((sum, { count }) => sum + count, 0)
+    return this.#matches.reduce((sum, { count }) => sum + count, 0)
   }
 
   page({ limit, offset = 0, after = null, cap }: CopyPage): Copy[] {
-    const matches = this.#options.find()
+    const matches = this.#matches
     const inOrder = after === null ? newestFirst(matches, offset, cap) : olderThan(matches, after, cap)
-    return limit === 0 ? [] : [...inOrder.take(limit).map((row) => this.#options.copyAt(row))]
+    return limit === 0 ? [] : [...inOrder.take(limit).map((row) => this.#parts.copyAt(row))]
   }
 
   /** By price, then newest first; to be read in one turn. `price`: the lowest in its group; 0 without one. */
   *copiesByPrice(order: PriceOrder, after: PriceAfter | null) {
-    for (const { rows, slot, group, price } of byPrice(this.#options.find(), order, after))
-      yield { copy: this.#options.copyAt({ rows, slot }), group, price }
+    for (const { rows, slot, group, price } of byPrice(this.#matches, order, after))
+      yield { copy: this.#parts.copyAt({ rows, slot }), group, price }
   }
 
   /** Equal ones are one seller. */
   sellers(): Set<string> {
-    return new Set(this.sellerNumbers().map((seller) => this.#options.personOf(seller)))
+    return new Set(this.sellerNumbers().map((seller) => this.#parts.sellers.personOf(seller)))
   }
 
   /** In no order; all as of the first. */
   *copies(): Generator<Copy> {
-    for (const { rows, slots } of this.#options.find())
-      for (const slot of slotsIn(slots)) yield this.#options.copyAt({ rows, slot })
+    for (const { rows, slots } of this.#matches)
+      for (const slot of slotsIn(slots)) yield this.#parts.copyAt({ rows, slot })
   }
 
   /** By number of source; none without a match. */
   bySource(): Map<number, SourceCount> {
-    const { lanes, wholeMaskOf, find, hiddenInView } = this.#options
+    const { lanes } = this.#parts
+    const { conditions, isWhole } = this.#question
     const all = countsOf(lanes.size)
-    for (const match of find()) {
-      if (wholeMaskOf === null) countLanes(match, all)
-      else addCounts(keptCounts(match, wholeMaskOf(match.rows), lanes.size), all)
+    for (const match of this.#matches) {
+      if (isWhole) addCounts(keptCounts(match, conditions.maskOf(match.rows), lanes.size), all)
+      else countLanes(match, all)
     }
-    for (const lane of hiddenInView?.() ?? []) {
+    for (const lane of hiddenInView(this.#question)) {
       all.matched[lane]!++
       all.hidden[lane]!++
     }
@@ -132,39 +112,45 @@ export class CopyMatches {
 
   /** With `null`, of each segment the bases of most prices. */
   offers(tokens: PriceLimit['tokens'] | null): Map<string, OfferCount> {
-    const counter = new OfferCounter(this.#options.personOf)
-    for (const match of this.#options.find()) {
+    const counters = new Map<string, BasisCounter>()
+    const { sellers } = this.#parts
+    const personOf = (seller: number): string => sellers.personOf(seller)
+    for (const match of this.#matches) {
       const { prices } = match.rows
       const counted: BasisCounter[] = []
-      for (const n of tokens === null ? greatest(prices.countPrices()) : prices.basesOf(tokens))
-        counted[n] = counter.of(prices.data.bases[n]!)
+      for (const n of tokens === null ? greatest(prices.countPrices()) : prices.basesOf(tokens)) {
+        const basis = prices.data.bases[n]!
+        counted[n] = counters.get(basis) ?? new BasisCounter(personOf)
+        counters.set(basis, counted[n])
+      }
       countOffers(match, counted)
     }
-    return counter.counts
+    const having = [...counters].filter(([, { offers }]) => offers > 0)
+    return new Map(having.map(([basis, { offers, publishers }]) => [basis, { offers, publishers }]))
   }
 
   /** Values of these fields, matching or not; those of several segments count in each. */
   countDistinct(fields: readonly Filter[]): number {
     let count = 0
-    for (const { rows } of this.#options.find())
-      for (const field of fields) count += columnIn(rows, field).size
+    for (const { rows } of this.#matches) for (const field of fields) count += columnIn(rows, field).size
     return count
   }
 
   /** Listings by value of each field, without prices; as of `facets`. */
   *values(fields: readonly Filter[]): Generator<void, Facets['values']> {
-    return (yield* countFields(this.#options.find(), fields)).values
+    return (yield* countFields(this.#matches, fields)).values
   }
 
   /** In steps of some ms, all of the same matches. @throws SourceError for a path that the index lacks */
   *facets(fields: readonly Filter[], prices: PriceGrouping): Generator<void, Facets> {
-    const matches = this.#options.find()
-    const unions = this.#options.unionsOf(prices)
+    const matches = this.#matches
+    const { segments, unions } = this.#parts
+    const united = unions.of(prices, segments.all, segments.plan.rows, baseOf(this.#question.scope))
     const gpus = countGpus(matches)
     yield
     const facets: Facets = { ...(yield* countFields(matches, fields)), gpus, prices: new Map() }
-    for (const union of yield* unions) {
-      const counted = union.count(matches)
+    for (const union of united) {
+      const counted = yield* union.count(matches)
       yield
       for (const [group, more] of counted) {
         const counts = facets.prices.get(group)
@@ -178,16 +164,10 @@ export class CopyMatches {
   /** Different ones. */
   sellerNumbers(): number[] {
     const ids = new Set<number>()
-    for (const { rows, slots } of this.#options.find())
+    for (const { rows, slots } of this.#matches)
       rows.sellers.countValues(slots, String, (id) => ids.add(Number(id)))
     return [...ids]
   }
-}
-
-function slotsIn(slots: Match['slots']): number[] {
-  const all: number[] = []
-  forEachBit(slots, (slot) => all.push(slot))
-  return all
 }
 
 /** Per lane. */
@@ -197,13 +177,13 @@ const countsOf = (lanes: number): LaneCounts => {
   return { matched: new Uint32Array(lanes), hidden: new Uint32Array(lanes) }
 }
 
-function countLanes({ rows, slots, hidden, hiddenSlots }: Match, counts: LaneCounts): LaneCounts {
+function countLanes({ rows, slots, hidden }: Match, counts: LaneCounts): LaneCounts {
   const { lanes } = rows
   forEachBit(slots, (slot) => {
     counts.matched[lanes[slot]!]!++
   })
-  if (hidden > 0)
-    forEachBit(hiddenSlots!, (slot) => {
+  if (hidden !== undefined)
+    forEachBit(hidden, (slot) => {
       counts.matched[lanes[slot]!]!++
       counts.hidden[lanes[slot]!]!++
     })

@@ -1,8 +1,8 @@
-import { countedSizes, type Sizes } from '../domain/price/price-key.ts'
-import { type DerivedStep, type Path, SIZE_FIELDS } from '../filter-spec/path.ts'
+import { countedSizes, lowestPrices, type PriceKey, type Sizes } from '../domain/price/price-key.ts'
+import { writeTerms } from '../domain/price/terms.ts'
+import { type DerivedStep, MEANING, type Path, SIZE_FIELDS } from '../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../filter-spec/scalar.ts'
 import { isJsonObject, type JsonValue, parseJson } from '../json/value.ts'
-import { type RowPrices, rowPrices } from './row-prices.ts'
 
 /** What an index keeps of one listing: the values of its paths, and the prices. */
 export type RowValues = {
@@ -16,9 +16,20 @@ export type RowValues = {
   readonly meaning: string
 }
 
+/** The lowest price of one listing in each basis. */
+export type RowPrices = {
+  sizes: Sizes
+  bases: readonly string[]
+  /** Per basis, of the whole offer. */
+  keys: readonly PriceKey[]
+  /** As of `writeTerms`. Many rows share it. */
+  terms: string
+}
+
 /** Reads listings for an index. */
 export class DocumentReader {
   readonly #paths: readonly Path[]
+  /** What rows say of their listing; `null` for nothing. */
   readonly #meaning: DerivedStep | null
   // Reused for the next listing.
   readonly #pathNumbers: number[] = []
@@ -27,9 +38,10 @@ export class DocumentReader {
   /** Of the listing that is read. */
   #source: string | undefined
 
-  constructor({ paths, meaning }: { paths: readonly Path[]; meaning: DerivedStep | null }) {
+  constructor(paths: readonly Path[]) {
     this.#paths = paths
-    this.#meaning = meaning
+    const [step] = paths.find(([first]) => first?.kind === 'derived') ?? []
+    this.#meaning = step?.kind === 'derived' ? { ...step, field: MEANING } : null
   }
 
   /** `source`: by whose words derived values are made; default: that of the paths. The result is valid until the next call. @throws SyntaxError for what is not JSON */
@@ -43,9 +55,17 @@ export class DocumentReader {
       count: this.#count,
       paths: this.#pathNumbers,
       values: this.#values,
-      prices: rowPrices(document, this.#sizesOf(document)),
+      prices: this.#pricesOf(document),
       meaning,
     }
+  }
+
+  #pricesOf(document: JsonValue): RowPrices {
+    const sizes = this.#sizesOf(document)
+    const lowest = lowestPrices(document, 'offer', sizes)
+    const prices = [...lowest.values()]
+    const keys = prices.map(({ key }) => key)
+    return { sizes, bases: [...lowest.keys()], keys, terms: writeTerms(prices, sizes) }
   }
 
   #sizesOf(document: JsonValue): Sizes {

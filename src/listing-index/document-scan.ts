@@ -6,7 +6,7 @@ import { documentOf } from './document-reader.ts'
 import type { Segment } from './segment.ts'
 
 /** Most rows that one question reads for filters whose columns are still to be built. */
-export const MEMORY_SCAN_LIMIT = 10_000
+const MEMORY_SCAN_LIMIT = 10_000
 
 /** Evaluates criteria on the documents of rows whose segment lacks a column. Keeps what it has found, for one question. */
 export class DocumentScan {
@@ -14,10 +14,9 @@ export class DocumentScan {
   #rows = 0
 
   /** Drops the matches of the segment that fail one of the criteria without a column. Returns how many are left. */
-  keep(segment: Segment, criteria: readonly Criterion[]): number {
-    for (const _step of this.evaluate(segment, segment.matches, criteria));
+  keep(segment: Segment, matches: Bitset, criteria: readonly Criterion[]): number {
+    for (const _step of this.evaluate(segment, matches, criteria));
     const { passing } = this.#verdictsOf(segment)
-    const { matches } = segment
     for (let n = 0; n < matches.length; n++) matches[n] = matches[n]! & passing[n]!
     return countOf(matches)
   }

@@ -8,9 +8,9 @@ export class Groups {
     return typeof locations === 'number' ? [locations] : locations
   }
 
-  /** Ids with several rows. Ids that come or go meanwhile may be among them. */
-  *shared(): Generator<string> {
-    for (const [id, locations] of this.#locations) if (typeof locations !== 'number') yield id
+  /** Ids that come or go meanwhile may be among them. @param areShared only those with several rows */
+  *listingIds({ areShared = false } = {}): Generator<string> {
+    for (const [id, locations] of this.#locations) if (!areShared || typeof locations !== 'number') yield id
   }
 
   add(listingId: string, location: number): void {

@@ -28,89 +28,48 @@ type Group = { name: string; keys: ArrayLike<PriceKey>; places: Uint32Array }
 
 type Counts = { offers: Uint32Array; gpus: Float64Array }
 
-/** All keys of some segments, so that their counts are added without comparing keys. */
-export class KeyUnion {
-  readonly #parts: readonly Part[]
-  readonly #groups: readonly Group[]
-  readonly #base: Counts
-
-  constructor(parts: readonly Part[], groups: readonly Group[], base: Counts) {
-    this.#parts = parts
-    this.#groups = groups
-    this.#base = base
-  }
-
-  /** @param matches segments without a match may be left out */
-  count(matches: readonly Match[]): Map<string, PriceCounts> {
-    const slotsOf = new Map(matches.map(({ rows, slots }) => [rows.prices, slots]))
-    const changes = this.#parts.map((part) => {
-      const slots = slotsOf.get(part.prices) ?? new Int32Array(part.base.length)
-      const [more, less] = [difference(slots, part.base), difference(part.base, slots)]
-      return { part, slots, more, less, saved: countOf(slots) - countOf(more) - countOf(less) }
-    })
-    const areFew = changes.reduce((sum, { saved }) => sum + saved, 0) > 0
-    const { offers, gpus } = this.#base
-    const counts = areFew
-      ? { offers: offers.slice(), gpus: gpus.slice() }
-      : { offers: new Uint32Array(offers.length), gpus: new Float64Array(gpus.length) }
-    for (const { part, slots, more, less } of changes) {
-      addCounts(part, areFew ? more : slots, counts, 1)
-      if (areFew) addCounts(part, less, counts, -1)
-    }
-    const byGroup = new Map<string, PriceCounts>()
-    for (const group of this.#groups) {
-      const ofGroup = countsAt(group, counts)
-      if (ofGroup.offers > 0) byGroup.set(group.name, ofGroup)
-    }
-    return byGroup
-  }
-}
+/** All keys of some segments, so that their counts are added without comparing keys, and the counts of the base. */
+type Keys = { parts: readonly Part[]; groups: readonly Group[]; base: Counts }
 
 /** What a question matches without its filters, and of how many sources. */
 export type Base = { width: number; slotsOf: (segment: Segment) => Bitset }
 
 /** The latest unions of an index, by what prices are divided by. */
-export class SharedUnions {
-  readonly #unions = new Map<PricePer, readonly SharedUnion[]>();
+export class KeyUnions {
+  readonly #unions = new Map<PricePer, readonly KeyUnion[]>()
 
   /**
    * One of the tail, one of the small segments, and one of the large ones, which seldom change. The question over most sources
    * makes their base: the less a question differs from it, the faster it is counted. @param most rows of a segment
    */
-  *of(
-    prices: PriceGrouping,
-    segments: readonly Segment[],
-    most: number,
-    base: Base,
-  ): Generator<void, readonly KeyUnion[]> {
+  of(prices: PriceGrouping, segments: readonly Segment[], most: number, base: Base): readonly KeyUnion[] {
     const groups = Map.groupBy(segments, ({ tailSlots, size }) =>
       tailSlots !== undefined ? 'tail' : size * 2 < most ? 'small' : 'large',
     )
     const earlier = this.#unions.get(prices.per) ?? []
-    const shared = Array.from(
+    const unions = Array.from(
       groups.values(),
       (group) =>
-        earlier.find((union) => union.isOf(group, prices, base)) ?? new SharedUnion(group, prices, base),
+        earlier.find((union) => union.isOf(group, prices, base)) ?? new KeyUnion(group, prices, base),
     )
-    this.#unions.set(prices.per, shared)
-    const unions: KeyUnion[] = []
-    for (const union of shared) unions.push(yield* union.get())
+    this.#unions.set(prices.per, unions)
     return unions
   }
 }
 
-/** A union that is made once: concurrent counts take turns at its steps. */
-class SharedUnion {
+/** The keys of some segments, which are united once: concurrent counts take turns at the steps. */
+class KeyUnion {
   readonly #segments: readonly PriceColumns[]
   readonly #groupOf: PriceGrouping['groupOf']
   readonly #width: number
-  #union: KeyUnion | Generator<void, KeyUnion>
+  readonly #steps: Generator<void, Keys>
+  #keys: Keys | null = null
 
   constructor(segments: readonly Segment[], prices: PriceGrouping, base: Base) {
     this.#segments = segments.map(({ prices }) => prices)
     this.#groupOf = prices.groupOf
     this.#width = base.width
-    this.#union = uniteKeys(segments, prices, base)
+    this.#steps = uniteKeys(segments, prices, base)
   }
 
   isOf(segments: readonly Segment[], { groupOf }: PriceGrouping, { width }: Base): boolean {
@@ -119,14 +78,35 @@ class SharedUnion {
     return segments.length === united.length && segments.every(({ prices }, n) => prices === united[n])
   }
 
-  /** All counts share it: each step continues where the latest one ended. */
-  *get(): Generator<void, KeyUnion> {
-    while (!(this.#union instanceof KeyUnion)) {
-      const { done, value } = this.#union.next()
-      if (done === true) this.#union = value
+  /** Prices of the matches by group. @param matches segments without a match may be left out */
+  *count(matches: readonly Match[]): Generator<void, Map<string, PriceCounts>> {
+    while (this.#keys === null) {
+      const { done, value } = this.#steps.next()
+      if (done === true) this.#keys = value
       else yield
     }
-    return this.#union
+    const { parts, groups, base } = this.#keys
+    const slotsOf = new Map(matches.map(({ rows, slots }) => [rows.prices, slots]))
+    const changes = parts.map((part) => {
+      const slots = slotsOf.get(part.prices) ?? new Int32Array(part.base.length)
+      const [more, less] = [difference(slots, part.base), difference(part.base, slots)]
+      return { part, slots, more, less, saved: countOf(slots) - countOf(more) - countOf(less) }
+    })
+    const areFew = changes.reduce((sum, { saved }) => sum + saved, 0) > 0
+    const { offers, gpus } = base
+    const counts = areFew
+      ? { offers: offers.slice(), gpus: gpus.slice() }
+      : { offers: new Uint32Array(offers.length), gpus: new Float64Array(gpus.length) }
+    for (const { part, slots, more, less } of changes) {
+      addCounts(part, areFew ? more : slots, counts, 1)
+      if (areFew) addCounts(part, less, counts, -1)
+    }
+    const byGroup = new Map<string, PriceCounts>()
+    for (const group of groups) {
+      const ofGroup = countsAt(group, counts)
+      if (ofGroup.offers > 0) byGroup.set(group.name, ofGroup)
+    }
+    return byGroup
   }
 }
 
@@ -135,7 +115,7 @@ function* uniteKeys(
   segments: readonly Segment[],
   { per, groupOf: nameOf, scaleOf }: PriceGrouping,
   { slotsOf }: Base,
-): Generator<void, KeyUnion> {
+): Generator<void, Keys> {
   const placesByName = new Map<string, Map<PriceKey, number>>()
   const numbers = new Map<string, number>()
   const parts: Part[] = []
@@ -169,7 +149,7 @@ function* uniteKeys(
     addCounts(part, part.base, base, 1)
     yield
   }
-  const all: Group[] = []
+  const groups: Group[] = []
   for (const [name, placeOf] of placesByName) {
     const keys = ascending([...placeOf.keys()])
     const places = new Uint32Array(keys.length)
@@ -177,9 +157,9 @@ function* uniteKeys(
       places[n] = placeOf.get(keys[n]!)!
       if (++work % STEP === 0) yield
     }
-    all.push({ name, keys, places })
+    groups.push({ name, keys, places })
   }
-  return new KeyUnion(parts, all, base)
+  return { parts, groups, base }
 }
 
 function addCounts(part: Part, slots: Bitset, { offers, gpus }: Counts, sign: number): void {

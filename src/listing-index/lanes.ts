@@ -22,7 +22,12 @@ export class Lanes {
   readonly #numbers = new Map<string, number>()
   readonly #bySource = new Map<number, number[]>()
   readonly #free: number[] = []
-  readonly #listeners = new Set<(number: number) => void>()
+  readonly #onNumber: (number: number) => void
+
+  /** @param onNumber called for each lane that is numbered from now on */
+  constructor(onNumber: (number: number) => void) {
+    this.#onNumber = onNumber
+  }
 
   /** The lane of such a row. @throws RangeError beyond `MAX_LANES` */
   numberOf(source: number, status: ListingStatus, origin?: Origin): number {
@@ -59,12 +64,6 @@ export class Lanes {
     this.#bySource.delete(source)
   }
 
-  /** Calls back for each lane that is numbered from now on. */
-  listen(listener: (number: number) => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
   #pathOf(source: number, via: readonly string[]): string {
     if (via.length === 0) return ''
     const path = ` ${JSON.stringify(via)}`
@@ -78,7 +77,7 @@ export class Lanes {
     this.#lanes[number] = lane
     this.#numbers.set(name, number)
     this.#bySource.set(lane.source, [...this.ofSource(lane.source), number])
-    for (const listener of this.#listeners) listener(number)
+    this.#onNumber(number)
     return number
   }
 }

@@ -1,4 +1,5 @@
 import type { ListingStatus } from '../domain/listing.ts'
+import { keepLatest } from '../domain/remembered.ts'
 import { type Bitset, bitset } from './bitset.ts'
 import type { LaneSets } from './lane-sets.ts'
 import type { Lane, Lanes } from './lanes.ts'
@@ -20,6 +21,8 @@ export type Marks = {
 
 /** Which rows exist for a reader, and which of them compete: the scope of a question without its filters. */
 export type Selected = {
+  /** Equal for those of the same rows; kept with them, since the name of a thousand sources is long. */
+  name: string
   sources: SourceSet
   /** `null`: every status. */
   status: ListingStatus | null
@@ -44,11 +47,10 @@ const MAX_SELECTIONS = 64
 /** The masks of each selection and segment, until the segment's marks change. */
 export class Masks {
   readonly #options: MasksOptions
-  /** The latest used one is the last. */
+  /** By name; the latest used one is the last. */
   readonly #selections = new Map<string, Selection>()
-  /** A question asks for many masks, and the name of a thousand sources is long. */
-  readonly #bySelected = new WeakMap<Selected, Selection>()
-  #latest: Selection | null = null
+  /** A question asks for many masks. */
+  #latest: { selected: Selected; selection: Selection } | null = null
 
   constructor(options: MasksOptions) {
     this.#options = options
@@ -72,24 +74,16 @@ export class Masks {
   }
 
   #selection(selected: Selected): Selection {
-    const before = this.#bySelected.get(selected)
-    if (before !== undefined && before === this.#latest) return before
-    const name = before?.name ?? nameOf(selected)
-    const selection = this.#selections.get(name) ?? new Selection(name, selected, this.#options)
-    this.#bySelected.set(selected, selection)
-    this.#latest = selection
-    this.#selections.delete(name)
-    this.#selections.set(name, selection)
-    if (this.#selections.size > MAX_SELECTIONS) this.#selections.delete(this.#selections.keys().next().value!)
+    if (this.#latest?.selected === selected) return this.#latest.selection
+    const { name } = selected
+    const selection = this.#selections.get(name) ?? new Selection(selected, this.#options)
+    keepLatest(this.#selections, name, selection, MAX_SELECTIONS)
+    this.#latest = { selected, selection }
     return selection
   }
 }
 
-const nameOf = ({ sources, status, via = [] }: Selected): string =>
-  `${sources.key} ${status} ${via.length === 0 ? '' : JSON.stringify(via)}`
-
 class Selection {
-  readonly name: string
   readonly #selected: Selected
   readonly #options: MasksOptions
   /** By number: 1 for lanes that exist, and for sets with a lane that hides. */
@@ -97,8 +91,7 @@ class Selection {
   #hits: Uint8Array = new Uint8Array(0)
   readonly #masks = new WeakMap<Segment, Mask & { version: number }>()
 
-  constructor(name: string, selected: Selected, options: MasksOptions) {
-    this.name = name
+  constructor(selected: Selected, options: MasksOptions) {
     this.#selected = selected
     this.#options = options
     for (let lane = 0; lane < options.lanes.size; lane++) this.setLane(lane)

@@ -5,77 +5,92 @@ import { testOf } from '../filter-spec/operations/operations.ts'
 import { type Bitset, bitset, onesIn, removeAll, setBit } from './bitset.ts'
 import type { Column } from './column.ts'
 import type { DocumentScan } from './document-scan.ts'
+import type { Lane } from './lanes.ts'
 import type { Mask } from './masks.ts'
 import type { Match } from './newest-first.ts'
 import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
 
-export type Conditions = {
+/** AND-ed. */
+export type CopyConditions = {
+  /** `null`: every status. */
   status: ListingStatus | null
-  sellers: ReadonlySet<number> | null
   criteria: readonly Criterion[]
   priceLimit?: PriceLimit | undefined
+  /** As of `Sellers`, such as `numbersOf` an address; `null`: all. */
+  sellers?: ReadonlySet<number> | null
+  /** What a source says of its rows by a filter, by the number of the source. The columns say nothing of them then. */
+  judgedBy?: ReadonlyMap<number, JudgedFilters> | undefined
+  /** Only rows of these lanes, among those that are shown. */
+  lanes?: ((lane: Lane) => boolean) | undefined
+}
+
+/** By the name of the filter, the sellers whose rows pass; `null`: all. */
+export type JudgedFilters = ReadonlyMap<string, ReadonlySet<number> | null>
+
+/** The conditions of a question over an index. */
+export type Conditions = CopyConditions & {
   /** Of the view: applied to what is shown, since a hidden copy is of a listing whose best copy decides. */
   standing: readonly Criterion[]
   /** As of a ranking. With a filter of the view, only what is shown matches. */
   maskOf: (segment: Segment) => Mask
-  /** Only rows of these lanes. */
-  lanes?: ((lane: number) => boolean) | undefined
-  /** Sellers whose rows of the lane pass, as their source says; `null`: all. Default, and `undefined`: the column says it. */
-  judgedIn?: ((criterion: Criterion, lane: number) => ReadonlySet<number> | null | undefined) | undefined
+  laneAt: (number: number) => Lane
   /** Evaluates criteria whose path the segment lacks. Default: there are none. */
-  scan?: Pick<DocumentScan, 'keep'>
+  scan?: DocumentScan
 }
 
 /** As `evaluate.ts` does per document. */
 export function matchSegment(segment: Segment, conditions: Conditions): Match {
-  const { maskOf, lanes, standing } = conditions
-  const slots = segment.matches
+  const { maskOf, standing } = conditions
   const { shown, present } = maskOf(segment)
   const isView = standing.length > 0
-  const masks = [isView ? shown : present, lanes === undefined ? null : lanesIn(segment, lanes)]
-  const found = matchRows(segment, conditions, masks, isView ? standing : [])
-  if (found === 0 || isView || shown === present) return { rows: segment, slots, count: found, hidden: 0 }
-  const { hiddenMatches } = segment
-  const count = split(slots, shown!, hiddenMatches)
-  return { rows: segment, slots, count, hidden: found - count, hiddenSlots: hiddenMatches }
+  const slots = bitset(segment.size)
+  const count = matchRows(segment, conditions, slots, isView ? shown : present)
+  if (count === 0 || isView || shown === present) return { rows: segment, slots, count }
+  const hidden = bitset(segment.size)
+  const left = split(slots, shown!, hidden)
+  return { rows: segment, slots, count: left, ...(left < count && { hidden }) }
 }
 
-/** Sets `segment.matches`. Returns the count. */
+/** Sets `slots`. Returns the count. */
 function matchRows(
   segment: Segment,
-  { status, sellers, criteria, priceLimit, judgedIn, scan }: Conditions,
-  masks: readonly (Bitset | null)[],
-  standing: readonly Criterion[],
+  { status, sellers, criteria, priceLimit, lanes, judgedBy, standing, laneAt, scan }: Conditions,
+  slots: Bitset,
+  mask: Bitset | null,
 ): number {
-  const words = segment.live.length
+  const words = slots.length
   const all = standing.length === 0 ? criteria : [...criteria, ...standing]
-  const sets = criteriaSets(segment, all, 0)
-  if (judgedIn !== undefined) judge(segment, all, sets, judgedIn)
+  const sets = criteriaSets(segment, all)
+  if (judgedBy !== undefined)
+    judge(segment, all, sets, ({ filter }, lane) => judgedBy.get(laneAt(lane).source)?.get(filter.name))
   const { length } = sets
-  for (const mask of masks) if (mask !== null) sets.push(mask)
-  if (sellers !== null) sets.push(segment.sellers.having(sellers, spare(length, words)))
+  if (mask !== null) sets.push(mask)
+  if (lanes !== undefined) sets.push(lanesIn(segment, (lane) => lanes(laneAt(lane))))
+  if (sellers) sets.push(segment.sellers.having(sellers, spare(length, words)))
   if (priceLimit !== undefined) sets.push(segment.prices.within(priceLimit, spare(length + 1, words)))
   const live = status === null ? segment.live : segment.liveByStatus[status]
-  const count = intersect(segment.matches, live, sets)
-  return length === all.length || count === 0 || scan === undefined ? count : scan.keep(segment, all)
+  const count = intersect(slots, live, sets)
+  return length === all.length || count === 0 || scan === undefined ? count : scan.keep(segment, slots, all)
 }
 
-function criteriaSets(segment: Segment, criteria: readonly Criterion[], from: number): Bitset[] {
+function criteriaSets(segment: Segment, criteria: readonly Criterion[]): Bitset[] {
   const sets: Bitset[] = []
   for (const criterion of criteria) {
     const column = segment.columnOf(criterion.filter)
-    if (column !== undefined)
-      sets.push(passing(column, criterion, spare(from + sets.length, segment.live.length)))
+    if (column !== undefined) sets.push(passing(column, criterion, spare(sets.length, segment.live.length)))
   }
   return sets
 }
 
-/** Replaces what columns say of rows that their sources have judged. */
+/**
+ * Replaces what columns say of rows that their sources have judged.
+ * @param judgedIn the sellers whose rows of the lane pass; `null`: all, `undefined`: the column says it
+ */
 function judge(
   segment: Segment,
   criteria: readonly Criterion[],
   sets: Bitset[],
-  judgedIn: NonNullable<Conditions['judgedIn']>,
+  judgedIn: (criterion: Criterion, lane: number) => ReadonlySet<number> | null | undefined,
 ): void {
   const inColumns = criteria.filter(({ filter }) => segment.columnOf(filter) !== undefined)
   for (const [n, criterion] of inColumns.entries())

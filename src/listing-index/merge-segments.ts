@@ -57,7 +57,7 @@ export function* mergeSegments(
   reader: DocumentReader,
 ): Generator<number, { data: SegmentData; from: readonly MergedRow[] } | null> {
   const from: MergedRow[] = []
-  const live = sources.map((rows) => ({ rows, slots: rows.live, count: rows.liveCount, hidden: 0 }))
+  const live = sources.map((rows) => ({ rows, slots: rows.live, count: rows.liveCount }))
   for (const { rows, slot } of newestFirst(live)) {
     from.push({ rows, slot })
     yield 1

@@ -3,10 +3,9 @@ import { firstFrom } from './binary-search.ts'
 import { type Bitset, countBetween, highestBelow } from './bitset.ts'
 import { comparePlaces, type Place, type Segment } from './segment.ts'
 
-/** Some rows of a segment. `hidden`: how many more match and are left out; `hiddenSlots`: which, where that is known. */
-export type Match = { rows: Segment; slots: Bitset; count: number; hidden: number; hiddenSlots?: Bitset }
+/** Some rows of a segment. `hidden`: more rows, which match and are left out. */
+export type Match = { rows: Segment; slots: Bitset; count: number; hidden?: Bitset }
 
-/** A row; valid until the next one is taken. */
 type Found = { readonly rows: Segment; readonly slot: number }
 
 /** The rows of a match in `[from, to)`. */
@@ -45,47 +44,16 @@ export function* byAge(
   first: First,
 ): Generator<Found, void> {
   const step = first === 'oldest' ? 1 : -1
-  const cursors = segments
-    .filter((rows) => rows.countByLane.keys().some(isIn))
-    .map((rows) => new LaneCursor(rows, isIn, step))
-  yield* merged(cursors, (a, b) => -step * compareCursors(a, b))
+  const parts = segments.filter((rows) => rows.countByLane.keys().some(isIn))
+  yield* merged(
+    parts.map((rows) => liveRows(rows, isIn, step)),
+    (a, b) => -step * compareRows(a, b),
+  )
 }
 
-class LaneCursor {
-  readonly rows: Segment
-  slot: number
-  readonly #isIn: (lane: number) => boolean
-  readonly #step: 1 | -1
-
-  constructor(rows: Segment, isIn: (lane: number) => boolean, step: 1 | -1) {
-    this.rows = rows
-    this.slot = step === 1 ? -1 : rows.size
-    this.#isIn = isIn
-    this.#step = step
-  }
-
-  advance(): boolean {
-    const { rows } = this
-    do this.slot += this.#step
-    while (this.#isInside && !(this.#isIn(rows.laneOf(this.slot)) && rows.isLive(this.slot)))
-    return this.#isInside
-  }
-
-  get #isInside(): boolean {
-    return this.slot >= 0 && this.slot < this.rows.size
-  }
-
-  get position(): Micros {
-    return this.rows.positionOf(this.slot)
-  }
-
-  get key(): string {
-    return this.rows.keyOf(this.slot)
-  }
-
-  get source(): string | undefined {
-    return this.rows.sourceOf(this.slot)
-  }
+function* liveRows(rows: Segment, isIn: (lane: number) => boolean, step: 1 | -1): Generator<Found, void> {
+  for (let slot = step === 1 ? 0 : rows.size - 1; slot >= 0 && slot < rows.size; slot += step)
+    if (isIn(rows.laneOf(slot)) && rows.isLive(slot)) yield { rows, slot }
 }
 
 const NO_CAP = Number.POSITIVE_INFINITY
@@ -110,60 +78,42 @@ function countIn(windows: readonly Window[]): number {
 function* walk(windows: readonly Window[], skip: number): Generator<Found, void> {
   const { ends, rest } =
     skip === 0 ? { ends: windows.map(({ to }) => to), rest: 0 } : skipNewest(windows, skip)
-  const cursors = windows.map(({ match, from }, n) => new Cursor(match, from, ends[n]!))
+  const rows = windows.map(({ match, from }, n) => matchedRows(match, from, ends[n]!))
   let left = rest
-  for (const found of merged(cursors, compareCursors)) if (left-- <= 0) yield found
+  for (const found of merged(rows, compareRows)) if (left-- <= 0) yield found
 }
 
-/** All that sorted cursors give. A greater one comes first; `advance` is `false` at its end. */
-export function* merged<C extends { advance: () => boolean }>(
-  all: readonly C[],
-  compare: (a: C, b: C) => number,
-): Generator<C, void> {
-  /** The first one last. */
-  const cursors = all.filter((cursor) => cursor.advance()).sort(compare)
-  for (let first = cursors.pop(); first !== undefined; first = cursors.pop()) {
-    yield first
-    if (!first.advance()) continue
-    let at = cursors.length
-    while (at > 0 && compare(cursors[at - 1]!, first) > 0) at--
-    if (at === cursors.length) cursors.push(first)
-    else cursors.splice(at, 0, first)
-  }
+function* matchedRows({ rows, slots }: Match, from: number, to: number): Generator<Found, void> {
+  for (let slot = highestBelow(slots, to); slot >= from; slot = highestBelow(slots, slot))
+    yield { rows, slot }
 }
 
-class Cursor {
-  readonly rows: Segment
-  slot: number
-  position: Micros = 0
-  readonly #slots: Bitset
-  readonly #from: number
-
-  constructor({ rows, slots }: Match, from: number, end: number) {
-    this.rows = rows
-    this.#slots = slots
-    this.#from = from
-    this.slot = end
+/** All that sorted parts give, of which a greater one comes first. */
+export function* merged<T>(
+  parts: readonly Generator<T, void>[],
+  compare: (a: T, b: T) => number,
+): Generator<T, void> {
+  /** The next one of each part, the first one last. */
+  const heads: { one: T; rest: Generator<T, void> }[] = []
+  for (const rest of parts) {
+    const { done, value } = rest.next()
+    if (done !== true) heads.push({ one: value, rest })
   }
-
-  advance(): boolean {
-    this.slot = highestBelow(this.#slots, this.slot)
-    if (this.slot < this.#from) return false
-    this.position = this.rows.positionOf(this.slot)
-    return true
-  }
-
-  get key(): string {
-    return this.rows.keyOf(this.slot)
-  }
-
-  get source(): string | undefined {
-    return this.rows.sourceOf(this.slot)
+  heads.sort((a, b) => compare(a.one, b.one))
+  for (let first = heads.pop(); first !== undefined; first = heads.pop()) {
+    yield first.one
+    const { done, value } = first.rest.next()
+    if (done === true) continue
+    first.one = value
+    let at = heads.length
+    while (at > 0 && compare(heads[at - 1]!.one, value) > 0) at--
+    heads.splice(at, 0, first)
   }
 }
 
-const compareCursors = (a: Place, b: Place): number =>
-  a.position === b.position ? comparePlaces(a, b) : a.position - b.position
+const compareRows = (a: Found, b: Found): number =>
+  a.rows.positionOf(a.slot) - b.rows.positionOf(b.slot) ||
+  comparePlaces(a.rows.placeAt(a.slot), b.rows.placeAt(b.slot))
 
 /**
  * Where the first `skip` end in each match, but for `rest` of them. Each step cuts a window of every match at the

@@ -1,7 +1,7 @@
 import { keyPer, type PriceKey, type PricePer, type Sizes } from '../domain/price/price-key.ts'
 import { ascending } from './column-builder.ts'
+import type { RowPrices } from './document-reader.ts'
 import type { PriceData, SortedPrices } from './price-columns.ts'
-import type { RowPrices } from './row-prices.ts'
 
 /** Collects the prices of rows in order of their slots. */
 export class PriceColumnsBuilder {

@@ -5,13 +5,8 @@ import { firstNotOlder, type Match, merged, newestFirst, olderThan } from './new
 import type { AskedPrices } from './price-columns.ts'
 import { comparePlaces, type Place, type Segment } from './segment.ts'
 
-/** A row; valid until the next one is taken. */
-export type FoundByPrice = {
-  readonly rows: Segment
-  readonly slot: number
-  readonly price: PriceKey
-  group: number
-}
+/** `group`: the number of that in which it has the price; one more without a price. */
+type FoundByPrice = { rows: Segment; slot: number; price: PriceKey; group: number }
 
 /** Rows of all matches behind `after`, in the order of an answer by price. */
 export function* byPrice(
@@ -38,10 +33,10 @@ export function* byPrice(
     const start = after?.group === group ? after : null
     const columns = priced.flatMap((one) =>
       Array.from(one.groupOf).flatMap(([basis, groupOfBasis]) =>
-        groupOfBasis === group ? new ColumnRows(one, basis, start) : [],
+        groupOfBasis === group ? columnRows(one, basis, start) : [],
       ),
     )
-    for (const { rows, slot, price } of merged(columns, compareRows)) yield { rows, slot, price, group }
+    yield* merged(columns, compareRows)
   }
   const unpriced = priced.map(withoutPrice).filter(({ count }) => count > 0)
   const isInside = after !== null && after.group >= groups.length
@@ -52,7 +47,7 @@ export function* byPrice(
 type PricedMatch = AskedPrices & { match: Match }
 
 /** The first of several groups of a basis counts. */
-export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
+function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
   const groupOf = new Map<string, number>()
   for (const [n, bases] of groups.entries())
     for (const basis of bases) if (!groupOf.has(basis)) groupOf.set(basis, n)
@@ -63,66 +58,56 @@ export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
 export type PriceAfter = Place & { group: number; price: PriceKey }
 
 function withoutPrice(one: PricedMatch): Match {
-  const { rows, slots, count, hidden } = one.match
+  const { rows, slots, count } = one.match
   const unpriced = slots.slice()
   rows.prices.clearPriced(unpriced, one)
-  return { rows, slots: unpriced, count, hidden }
+  return { rows, slots: unpriced, count }
 }
 
 /** The first of an answer is the greatest. */
-function compareRows(a: ColumnRows, b: ColumnRows): number {
-  return comparePriceKeys(b.price, a.price) || comparePlaces(a.place, b.place)
+function compareRows(a: FoundByPrice, b: FoundByPrice): number {
+  return comparePriceKeys(b.price, a.price) || comparePlaces(a.rows.placeAt(a.slot), b.rows.placeAt(b.slot))
 }
 
 /** Matches in one basis of a segment, from a place on. */
-class ColumnRows {
-  readonly rows: Segment
-  slot = -1
-  price: PriceKey = 0
-  readonly #priced: PricedMatch
-  readonly #basis: number
-  readonly #scale: bigint | undefined
-  readonly #end: number
-  #n: number
-  #at: number
-
-  constructor(priced: PricedMatch, basis: number, start: PriceAfter | null) {
-    const { match, per, max, scaleOf } = priced
-    const { rows } = match
-    const { keyStarts, basisStarts, slots } = rows.prices.data[per]
-    this.rows = rows
-    this.#priced = priced
-    this.#basis = basis
-    this.#scale = scaleOf?.(basis)
-    this.#end = keyStarts[rows.prices.keyFrom(per, basis, unscaleKey(max, this.#scale), true)]!
-    const before = start && unscaleKey(start.price, this.#scale)
-    const isAt = before !== null && scaleKey(before, this.#scale) === start!.price
-    this.#n = before === null ? basisStarts[basis]! : rows.prices.keyFrom(per, basis, before, !isAt)
-    this.#at = keyStarts[this.#n]!
-    if (start === null || !isAt || this.#at >= this.#end || rows.prices.keyAt(per, this.#n) !== before) return
-    const older = firstNotOlder(rows, start, 0, rows.size)
-    while (this.#at < keyStarts[this.#n + 1]! && slots[this.#at]! >= older) this.#at++
+function* columnRows(
+  priced: PricedMatch,
+  basis: number,
+  start: PriceAfter | null,
+): Generator<FoundByPrice, void> {
+  const { match, per, max, scaleOf } = priced
+  const { rows } = match
+  const { prices } = rows
+  const { keyStarts, slots } = prices.data[per]
+  const scale = scaleOf?.(basis)
+  const group = priced.groupOf.get(basis)!
+  const end = keyStarts[prices.keyFrom(per, basis, unscaleKey(max, scale), true)]!
+  let { n, at } = firstAfter(priced, basis, start)
+  for (; at < end; at++) {
+    const slot = slots[at]!
+    if (!hasBit(match.slots, slot)) continue
+    while (keyStarts[n + 1]! <= at) n++
+    const price = scaleKey(prices.keyAt(per, n), scale)
+    if (prices.isBest(slot, basis, price, priced)) yield { rows, slot, price, group }
   }
+}
 
-  get place(): Place {
-    return this.rows.placeAt(this.slot)
-  }
-
-  advance(): boolean {
-    const { match, per } = this.#priced
-    const { prices } = this.rows
-    const { keyStarts, slots } = prices.data[per]
-    for (; this.#at < this.#end; this.#at++) {
-      const slot = slots[this.#at]!
-      if (!hasBit(match.slots, slot)) continue
-      while (keyStarts[this.#n + 1]! <= this.#at) this.#n++
-      const price = scaleKey(prices.keyAt(per, this.#n), this.#scale)
-      if (!prices.isBest(slot, this.#basis, price, this.#priced)) continue
-      this.#at++
-      this.slot = slot
-      this.price = price
-      return true
-    }
-    return false
-  }
+/** Where a column goes on: the number of the key, and of the price. */
+function firstAfter(
+  { match: { rows }, per, scaleOf }: PricedMatch,
+  basis: number,
+  start: PriceAfter | null,
+): { n: number; at: number } {
+  const { prices } = rows
+  const { keyStarts, basisStarts, slots } = prices.data[per]
+  if (start === null) return { n: basisStarts[basis]!, at: keyStarts[basisStarts[basis]!]! }
+  const scale = scaleOf?.(basis)
+  const before = unscaleKey(start.price, scale)
+  const isAt = scaleKey(before, scale) === start.price
+  const n = prices.keyFrom(per, basis, before, !isAt)
+  let at = keyStarts[n]!
+  if (!isAt || n === basisStarts[basis + 1] || prices.keyAt(per, n) !== before) return { n, at }
+  const older = firstNotOlder(rows, start, 0, rows.size)
+  while (at < keyStarts[n + 1]! && slots[at]! >= older) at++
+  return { n, at }
 }

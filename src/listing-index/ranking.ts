@@ -2,7 +2,7 @@ import type { ListingStatus } from '../domain/listing.ts'
 import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { type Decision, decide, type RankedCopy } from './authority.ts'
 import { bitset, clearBit, hasBit, setBit } from './bitset.ts'
-import { type Copy, listingIdOf } from './copy.ts'
+import type { Copy } from './copy.ts'
 import { LaneSets } from './lane-sets.ts'
 import type { Lane, Lanes } from './lanes.ts'
 import { type Marks, type Mask, Masks, type Selected } from './masks.ts'
@@ -48,7 +48,6 @@ export class Ranking {
   readonly #masks: Masks
   /** No row is left out while it is 0: rows that have moved count twice until they are forgotten where they were. */
   #outs = 0
-  readonly #end: () => void
 
   /** To be made by `CopyIndex.rank`. */
   constructor(rows: RankedRows, { names, groupBy, isOut }: RankingOptions) {
@@ -64,11 +63,10 @@ export class Ranking {
       hides: ({ source, status }, selected) =>
         hasStatus(status, selected.status) || (selected.status === 'open' && rows.source(source).isOwn),
     })
-    this.#end = lanes.listen((lane) => this.#masks.laneCame(lane))
   }
 
-  close(): void {
-    this.#end()
+  laneCame(lane: number): void {
+    this.#masks.laneCame(lane)
   }
 
   /** 0 is the best; `null`: such a source does not exist here. */
@@ -103,28 +101,17 @@ export class Ranking {
     return this.#outs > 0
   }
 
-  /** Whether the operator leaves the row out. */
-  isOut({ rows, slot }: RowPlace): boolean {
-    const marks = this.#marks.get(rows)
-    return marks !== undefined && hasBit(marks.out, slot)
-  }
-
   /** Of all rows that are there already, in steps: before its first question. */
   *decideAll(): Generator<void> {
-    if (this.#isOut !== undefined)
-      for (const rows of [...this.#rows.segments.all])
-        for (let slot = 0; slot < rows.size; slot++) {
-          // A merge may have moved the row meanwhile.
-          for (const row of rows.isLive(slot)
-            ? this.#rows.segments.rowsOf(listingIdOf(rows.keyOf(slot)))
-            : [])
-            this.#setOut(row)
-          if (slot % OUTS_PER_STEP === 0) yield
-        }
+    const { segments } = this.#rows
+    const [listingIds, step] =
+      this.#isOut === undefined
+        ? [segments.listingIds({ areShared: true }), STEP]
+        : [segments.listingIds(), OUTS_PER_STEP]
     let decided = 0
-    for (const listingId of this.#rows.segments.shared()) {
-      this.#decide(listingId)
-      if (++decided % STEP === 0) yield
+    for (const listingId of listingIds) {
+      this.#decideAgain(listingId)
+      if (++decided % step === 0) yield
     }
   }
 
@@ -137,11 +124,7 @@ export class Ranking {
   /** After changes of the rules. */
   decideAgain(listingIds: Iterable<string>): void {
     this.version++
-    for (const listingId of listingIds) {
-      if (this.#isOut !== undefined)
-        for (const row of this.#rows.segments.rowsOf(listingId)) this.#setOut(row)
-      this.#decide(listingId)
-    }
+    for (const listingId of listingIds) this.#decideAgain(listingId)
   }
 
   /** The row goes. */
@@ -175,8 +158,15 @@ export class Ranking {
     return this.#undersOf(listingId).filter(({ row, better }) => {
       const under = this.#sets.at(this.#marks.get(row.rows)?.under[row.slot] ?? 0)
       const isOut = this.#isOut?.(this.#rows.copyAt(row)) ?? false
-      return under.join() !== [...new Set(better)].sort((a, b) => a - b).join() || isOut !== this.isOut(row)
+      return (
+        under.join() !== [...new Set(better)].sort((a, b) => a - b).join() || isOut !== this.#isLeftOut(row)
+      )
     }).length
+  }
+
+  #decideAgain(listingId: string): void {
+    if (this.#isOut !== undefined) for (const row of this.#rows.segments.rowsOf(listingId)) this.#setOut(row)
+    this.#decide(listingId)
   }
 
   #decide(listingId: string): void {
@@ -207,7 +197,7 @@ export class Ranking {
       const lane = row.rows.laneOf(row.slot)
       const { source, status } = this.#rows.lanes.at(lane)
       const rank = this.rankOf(source)
-      if (rank === null || this.isOut(row)) continue
+      if (rank === null || this.#isLeftOut(row)) continue
       const { isOwn } = this.#rows.source(source)
       const item: ListingIdentity = this.#rows.sellers.of(row.rows.sellerOf(row.slot))
       const key = row.rows.keyOf(row.slot)
@@ -228,6 +218,11 @@ export class Ranking {
     if (!selected.sources.has(source) || this.rankOf(source) === null) return false
     const passed = selected.via ?? []
     return passed.length === 0 || (via !== null && !via.some((id) => passed.includes(id)))
+  }
+
+  #isLeftOut({ rows, slot }: RowPlace): boolean {
+    const marks = this.#marks.get(rows)
+    return marks !== undefined && hasBit(marks.out, slot)
   }
 
   #setUnder(row: RowPlace, set: number): void {
@@ -281,7 +276,8 @@ export class Ranking {
 type Under = { row: RowPlace; better: readonly number[] }
 
 const NONE: readonly number[] = []
-export const KNOWN_BY_ID: ListingIdentity = { publisher: null, storefrontUrl: null, isKnownById: true }
+/** Of every copy, for readers who know a listing by its id alone: all copies of one id are one listing. */
+export const KNOWN_BY_ID: ListingIdentity = { publisher: 'by id', storefrontUrl: null }
 /** Rules may read documents. */
 const OUTS_PER_STEP = 64
 

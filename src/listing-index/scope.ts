@@ -1,16 +1,15 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { StandingFilter } from '../domain/query.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
-import { type Criterion, criteriaIn } from '../filter-spec/filter.ts'
+import { criteriaIn } from '../filter-spec/filter.ts'
 import type { Decision } from './authority.ts'
-import { type Bitset, bitset, hasBit, highestBelow } from './bitset.ts'
+import { type Bitset, bitset, hasBit, slotsIn } from './bitset.ts'
 import { type Copy, listingIdOf } from './copy.ts'
-import { type CopyConditions, CopyMatches } from './copy-matches.ts'
 import { documentOf } from './document-reader.ts'
 import { DocumentScan } from './document-scan.ts'
-import type { Base, SharedUnions } from './key-union.ts'
+import type { Base, KeyUnions } from './key-union.ts'
 import type { Selected } from './masks.ts'
-import { type Conditions, matchSegment } from './match.ts'
+import { type Conditions, type CopyConditions, matchSegment } from './match.ts'
 import type { Match } from './newest-first.ts'
 import type { RankedRows, Ranking } from './ranking.ts'
 import type { RowPlace, Rows, Segment } from './segment.ts'
@@ -34,77 +33,61 @@ export type RankedRow = Copy & { rank: number; isOwn: boolean }
 /** What a scope reads of an index. */
 export type IndexParts = RankedRows & {
   sellers: Sellers
-  unions: SharedUnions
-  /** Most rows of a segment. */
-  rows: number
+  unions: KeyUnions
   /** Raised with every change. */
-  version: () => number
+  version: number
 }
 
-/** As `CopyIndex.match`. */
-export function* matchCopies(
+/** A question over an index, as its matches are found again after each change. */
+export type Question = {
+  parts: IndexParts
+  scope: Scope
+  conditions: Conditions
+  /** Whether it has no condition but its status. */
+  isWhole: boolean
+}
+
+/** Documents of rows whose segment lacks a column are read in steps. @throws SourceError `unsupported_filter` for too many */
+export function* questionOf(
   parts: IndexParts,
   scope: Scope,
   asked: CopyConditions,
-): Generator<void, CopyMatches> {
+): Generator<void, Question> {
   const scan = new DocumentScan()
-  const conditions = conditionsOf(parts, scope, asked)
-  for (const [segment, slots] of unreadRows(parts, conditions))
-    yield* scan.evaluate(segment, slots, [...conditions.criteria, ...conditions.standing])
-  let [version, ofRanking] = [-1, -1]
-  let matches: readonly Match[] = []
-  const find = (): readonly Match[] => {
-    const { ranking } = scope
-    if (parts.version() !== version || ranking.version !== ofRanking)
-      matches = findMatches(parts, { ...conditions, scan })
-    ;[version, ofRanking] = [parts.version(), ranking.version]
-    return matches
+  const selected = selectedOf(scope, asked.status)
+  const conditions: Conditions = {
+    ...asked,
+    standing: scope.standing?.criteria ?? [],
+    maskOf: (segment) => scope.ranking.maskOf(segment, selected),
+    laneAt: (number) => parts.lanes.at(number),
   }
-  const isWhole =
-    asked.criteria.length === 0 && !asked.priceLimit && !asked.sellers && !asked.lanes && !hasFilter(scope)
-  return new CopyMatches({
-    find,
-    unionsOf: (prices) => parts.unions.of(prices, parts.segments.all, parts.rows, baseOf(scope)),
-    personOf: (seller) => parts.sellers.personOf(seller),
-    copyAt: parts.copyAt,
-    lanes: parts.lanes,
-    wholeMaskOf: isWhole ? conditions.maskOf : null,
-    ...(hasFilter(scope) && {
-      hiddenInView: () => hiddenInView(parts, scope, { ...conditions, scan }, asked.status),
-    }),
-  })
+  const all = [...conditions.criteria, ...conditions.standing]
+  const lacking = parts.segments.all.filter((segment) =>
+    all.some(({ filter }) => segment.columnOf(filter) === undefined),
+  )
+  // All are matched before a step: segments may be merged meanwhile.
+  for (const { rows, slots } of lacking.map((segment) => matchSegment(segment, conditions)))
+    yield* scan.evaluate(rows, slots, all)
+  const { criteria, priceLimit, sellers, lanes } = asked
+  const isWhole = criteria.length === 0 && !priceLimit && !sellers && !lanes && !hasFilter(scope)
+  return { parts, scope, conditions: { ...conditions, scan }, isWhole }
 }
 
-/** Rows whose documents are read, since their segment lacks a column: those that pass all else. */
-function unreadRows(parts: IndexParts, conditions: Conditions): [Segment, Bitset][] {
-  const { criteria, standing } = conditions
-  const isKnown = (segment: Segment) =>
-    [...criteria, ...standing].every(({ filter }) => segment.columnOf(filter) !== undefined)
-  return parts.segments.all.flatMap((segment): [Segment, Bitset][] => {
-    if (isKnown(segment)) return []
-    matchSegment(segment, conditions)
-    return [[segment, segment.matches.slice()]]
-  })
+export function findMatches({ parts, conditions }: Question): readonly Match[] {
+  return parts.segments.all
+    .map((segment) => matchSegment(segment, conditions))
+    .filter(({ count, hidden }) => count > 0 || hidden !== undefined)
 }
 
-/** Lanes of copies that match and that better ones hide, of listings whose best copy is in the view. */
-function* hiddenInView(
-  parts: IndexParts,
-  scope: Scope,
-  conditions: Conditions,
-  status: ListingStatus | null,
-): Generator<number> {
-  const { standing, maskOf } = conditions
-  const hidden = parts.segments.all.flatMap((segment) => {
-    const { hiddenSlots } = matchSegment(segment, { ...conditions, standing: [] })
-    return hiddenSlots === undefined ? [] : { segment, slots: hiddenSlots.slice() }
-  })
-  if (hidden.length === 0) return
+/** In a view with a filter, the lanes of copies that match and that better ones hide, of listings whose best copy is in the view. */
+export function* hiddenInView({ parts, scope, conditions }: Question): Generator<number> {
+  if (!hasFilter(scope)) return
+  const { status, standing, maskOf, laneAt, scan } = conditions
+  const all = parts.segments.all.map((segment) => matchSegment(segment, { ...conditions, standing: [] }))
+  if (all.every(({ hidden }) => hidden === undefined)) return
+  const whole = { status: null, criteria: [], standing, maskOf, laneAt, scan: scan! }
   const inView = new Map<Rows, Bitset>()
-  for (const segment of parts.segments.all) {
-    const whole = { status: null, sellers: null, criteria: [], standing, maskOf, scan: conditions.scan! }
-    inView.set(segment, matchSegment(segment, whole).slots.slice())
-  }
+  for (const { rows } of all) inView.set(rows, matchSegment(rows, whole).slots)
   const isInView = ({ rows, slot }: RowPlace): boolean => {
     const slots = inView.get(rows)
     return slots === undefined
@@ -112,9 +95,9 @@ function* hiddenInView(
       : hasBit(slots, slot)
   }
   const selected = selectedOf(scope, status)
-  for (const { segment, slots } of hidden)
-    for (let slot = highestBelow(slots, segment.size); slot !== -1; slot = highestBelow(slots, slot)) {
-      const [key, lane] = [segment.keyOf(slot), segment.laneOf(slot)]
+  for (const { rows, hidden } of all)
+    for (const slot of hidden === undefined ? [] : slotsIn(hidden)) {
+      const [key, lane] = [rows.keyOf(slot), rows.laneOf(slot)]
       const decisions = scope.ranking.decisionsOf(listingIdOf(key), selected)
       const decision = decisions.find(({ otherCopies }) => {
         return otherCopies.some((copy) => copy.key === key && copy.lane === lane)
@@ -146,49 +129,21 @@ export function decisionsOf(
 export function sellersOf(parts: IndexParts, scope: Scope, address: string): Map<number, Set<string | null>> {
   const selected = selectedOf(scope, 'open')
   const found = new Map<number, Set<string | null>>()
-  for (const { lane, number } of parts.sellers.rowsOf(address)) {
-    const { source } = parts.lanes.at(lane)
-    if (!scope.ranking.has(lane, selected)) continue
+  const isSure = !scope.ranking.leavesOut && !hasFilter(scope)
+  for (const number of parts.sellers.numbersOf(address)) {
     const { storefrontUrl } = parts.sellers.of(number)
-    if (found.get(source)?.has(storefrontUrl) === true) continue
-    const isSure = !scope.ranking.leavesOut && !hasFilter(scope)
-    if (isSure || existsRow(parts, scope, { lane, number }))
-      found.set(source, (found.get(source) ?? new Set()).add(storefrontUrl))
+    for (const lane of parts.sellers.lanesOf(number)) {
+      const { source } = parts.lanes.at(lane)
+      if (!scope.ranking.has(lane, selected) || found.get(source)?.has(storefrontUrl) === true) continue
+      if (isSure || existsRow(parts, scope, { lane, number }))
+        found.set(source, (found.get(source) ?? new Set()).add(storefrontUrl))
+    }
   }
   return found
 }
 
-function conditionsOf(parts: IndexParts, scope: Scope, asked: CopyConditions): Conditions {
-  const { status, criteria, priceLimit, sellers = null, lanes, judgedBy } = asked
-  const selected = selectedOf(scope, status)
-  return {
-    status,
-    criteria,
-    priceLimit,
-    sellers,
-    standing: scope.standing?.criteria ?? [],
-    maskOf: (segment) => scope.ranking.maskOf(segment, selected),
-    ...(judgedBy && {
-      judgedIn: ({ filter }: Criterion, lane: number) =>
-        judgedBy.get(parts.lanes.at(lane).source)?.get(filter.name),
-    }),
-    ...(lanes && { lanes: (lane: number) => lanes(parts.lanes.at(lane)) }),
-  }
-}
-
-function findMatches(parts: IndexParts, conditions: Conditions): readonly Match[] {
-  const matches: Match[] = []
-  for (const segment of parts.segments.all) {
-    const match = matchSegment(segment, conditions)
-    if (match.count + match.hidden === 0) continue
-    const hidden = match.hiddenSlots && { hiddenSlots: match.hiddenSlots.slice() }
-    matches.push({ ...match, ...hidden, slots: match.slots.slice() })
-  }
-  return matches
-}
-
 /** What the scope shows without its filters. */
-function baseOf(scope: Scope): Base {
+export function baseOf(scope: Scope): Base {
   const { ranking, sources } = scope
   const selected = selectedOf(scope, 'open')
   const slotsOf = (segment: Segment): Bitset => {
@@ -209,7 +164,7 @@ function existsRow(
     if (!segment.lanesInUse.has(lane)) continue
     const slots = segment.sellers.having(new Set([number]), bitset(segment.size))
     const { present } = scope.ranking.maskOf(segment, selected)
-    for (let slot = highestBelow(slots, segment.size); slot !== -1; slot = highestBelow(slots, slot)) {
+    for (const slot of slotsIn(slots)) {
       if (!segment.isLive(slot) || segment.laneOf(slot) !== lane) continue
       if (present !== null && !hasBit(present, slot)) continue
       if (!hasFilter(scope)) return true
@@ -232,7 +187,8 @@ function selectedOf(scope: Scope, status: ListingStatus | null): Selected {
   const via = scope.via?.length === 0 ? undefined : scope.via
   const before = latest.get(sources)
   if (before?.status === status && before.via === via) return before
-  const selected = { sources, via, status }
+  const name = `${sources.key} ${status} ${via === undefined ? '' : JSON.stringify(via)}`
+  const selected = { name, sources, via, status }
   latest.set(sources, selected)
   return selected
 }

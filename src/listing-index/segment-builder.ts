@@ -1,12 +1,12 @@
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import type { Origin } from '../domain/source/item.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import { type DerivedStep, MEANING, type Path, pathKey } from '../filter-spec/path.ts'
+import { type Path, pathKey } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
 import type { Row } from './copy.ts'
 import { DocumentReader, type RowValues } from './document-reader.ts'
 import { PriceColumnsBuilder } from './price-columns-builder.ts'
-import { comparePlaces, type SegmentData } from './segment.ts'
+import { comparePlaces, type SegmentData, type Shared } from './segment.ts'
 import { TextStore } from './text-store.ts'
 
 export type SegmentPlan = {
@@ -14,8 +14,6 @@ export type SegmentPlan = {
   paths: readonly Path[]
   /** By the key of its path. */
   columns: ReadonlyMap<string, number>
-  /** What rows say of their listing; `null` for nothing. */
-  meaning: DerivedStep | null
   /** Most rows of a segment. */
   rows: number
 }
@@ -26,9 +24,7 @@ export function pathsOf(filters: Iterable<Filter>): Path[] {
 }
 
 export function segmentPlan(paths: readonly Path[], rows: number): SegmentPlan {
-  const [step] = paths.find(([first]) => first?.kind === 'derived') ?? []
-  const columns = new Map(paths.map((path, n) => [pathKey(path), n]))
-  return { paths, columns, rows, meaning: step?.kind === 'derived' ? { ...step, field: MEANING } : null }
+  return { paths, columns: new Map(paths.map((path, n) => [pathKey(path), n])), rows }
 }
 
 /** Values and rows per step: about a ms. */
@@ -57,20 +53,16 @@ export class SegmentBuilder {
   readonly #positions: Float64Array
   readonly #sellers: Float64Array
   readonly #statuses: Uint8Array
-  readonly #chunks = new Map<ArrayBufferLike, number>()
-  readonly #chunkOf: Uint16Array
+  readonly #chunks: SharedBuilder<ArrayBufferLike>
   readonly #starts: Uint16Array
   readonly #lengths: Uint32Array
-  readonly #meanings = new Map<string, number>()
-  readonly #meaningOf: Uint16Array
-  readonly #terms = new Map<string, number>()
-  readonly #termsOf: Uint16Array
-  readonly #origins = new Map<Origin | undefined, number>([[undefined, 0]])
-  readonly #originOf: Uint16Array
+  readonly #meanings: SharedBuilder<string>
+  readonly #terms: SharedBuilder<string>
+  readonly #origins: SharedBuilder<Origin | undefined>
   #values = 0
 
   /** @param reader of the plan */
-  constructor(plan: SegmentPlan, reader = new DocumentReader(plan)) {
+  constructor(plan: SegmentPlan, reader = new DocumentReader(plan.paths)) {
     const { paths, rows } = plan
     this.#reader = reader
     this.#columns = Array.from(paths, () => new ColumnBuilder(rows))
@@ -80,10 +72,10 @@ export class SegmentBuilder {
     this.#positions = new Float64Array(rows)
     this.#sellers = new Float64Array(rows)
     this.#statuses = new Uint8Array(rows)
-    this.#chunkOf = new Uint16Array(rows)
-    this.#meaningOf = new Uint16Array(rows)
-    this.#termsOf = new Uint16Array(rows)
-    this.#originOf = new Uint16Array(rows)
+    this.#chunks = new SharedBuilder(rows)
+    this.#meanings = new SharedBuilder(rows)
+    this.#terms = new SharedBuilder(rows)
+    this.#origins = new SharedBuilder(rows)
     this.#starts = new Uint16Array(rows)
     this.#lengths = new Uint32Array(rows)
   }
@@ -114,24 +106,15 @@ export class SegmentBuilder {
     this.#sellers[slot] = seller
     this.#statuses[slot] = LISTING_STATUSES.indexOf(status)
     this.#sellerColumn.add(slot, seller)
-    this.#chunkOf[slot] = this.#chunkNumber(text)
+    this.#chunks.add(slot, text.buffer)
     this.#starts[slot] = text.byteOffset
     this.#lengths[slot] = text.length
     this.#values += count
-    this.#meaningOf[slot] = numberOf(this.#meanings, meaning)
-    this.#termsOf[slot] = numberOf(this.#terms, prices.terms)
-    this.#originOf[slot] = numberOf(this.#origins, origin)
+    this.#meanings.add(slot, meaning)
+    this.#terms.add(slot, prices.terms)
+    this.#origins.add(slot, origin)
     this.#prices.add(slot, prices)
     for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
-  }
-
-  /** All steps at once. */
-  build(): SegmentData {
-    const steps = this.finish()
-    for (;;) {
-      const { done, value } = steps.next()
-      if (done === true) return value
-    }
   }
 
   /** Returns the segment after steps, each of which gives its values and rows; the builder is then unusable. */
@@ -143,30 +126,43 @@ export class SegmentBuilder {
       yield size + column.pairs
     }
     const prices = yield* this.#prices.finish(size)
+    const { values: buffers, numbers } = this.#chunks.finish(size)
     return {
       keys: this.#keys,
       positions: this.#positions.slice(0, size),
       sellers: this.#sellers.slice(0, size),
       statuses: this.#statuses.slice(0, size),
-      chunks: Array.from(this.#chunks.keys(), (buffer) => new Uint8Array(buffer)),
-      chunkOf: this.#chunkOf.slice(0, size),
+      chunks: { values: buffers.map((buffer) => new Uint8Array(buffer)), numbers },
       starts: this.#starts.slice(0, size),
       lengths: this.#lengths.slice(0, size),
-      meanings: [...this.#meanings.keys()],
-      meaningOf: this.#meaningOf.slice(0, size),
-      terms: [...this.#terms.keys()],
-      termsOf: this.#termsOf.slice(0, size),
-      origins: [...this.#origins.keys()],
-      originOf: this.#originOf.slice(0, size),
+      meanings: this.#meanings.finish(size),
+      terms: this.#terms.finish(size),
+      origins: this.#origins.finish(size),
       columns,
       sellerColumn: this.#sellerColumn.finish(size),
       prices,
       values: this.#values,
     }
   }
+}
 
-  #chunkNumber({ buffer }: Uint8Array): number {
-    return numberOf(this.#chunks, buffer)
+/** Numbers values in order of arrival. */
+class SharedBuilder<Value> {
+  readonly #numberOf = new Map<Value, number>()
+  readonly #numbers: Uint16Array
+
+  constructor(rows: number) {
+    this.#numbers = new Uint16Array(rows)
+  }
+
+  add(slot: number, value: Value): void {
+    const number = this.#numberOf.get(value) ?? this.#numberOf.size
+    if (number === this.#numberOf.size) this.#numberOf.set(value, number)
+    this.#numbers[slot] = number
+  }
+
+  finish(size: number): Shared<Value> {
+    return { values: [...this.#numberOf.keys()], numbers: this.#numbers.slice(0, size) }
   }
 }
 
@@ -195,9 +191,3 @@ export function* loadSegments(
 
 /** About 2 ms. */
 const BYTES_PER_STEP = 256 * 1024
-
-function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {
-  const number = numbers.get(key) ?? numbers.size
-  numbers.set(key, number)
-  return number
-}

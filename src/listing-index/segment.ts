@@ -28,20 +28,13 @@ export type SegmentData = {
   sellers: Float64Array
   /** Into `LISTING_STATUSES`. */
   statuses: Uint8Array
-  /** Of the texts. Segments may share them. */
-  chunks: readonly Uint8Array[]
-  chunkOf: Uint16Array
+  /** Of the texts. Segments may have some in common. */
+  chunks: Shared<Uint8Array>
   starts: Uint16Array
   lengths: Uint32Array
-  /** Different ones; as a slot has 16 bits, so has their number. */
-  meanings: readonly string[]
-  meaningOf: Uint16Array
-  /** As the meanings. */
-  terms: readonly string[]
-  termsOf: Uint16Array
-  /** As the meanings. */
-  origins: readonly (Origin | undefined)[]
-  originOf: Uint16Array
+  meanings: Shared<string>
+  terms: Shared<string>
+  origins: Shared<Origin | undefined>
   /** One per path of the vocabulary. */
   columns: readonly ColumnData[]
   sellerColumn: ColumnData
@@ -49,6 +42,12 @@ export type SegmentData = {
   /** Of all rows and columns. */
   values: number
 }
+
+/** The different values of rows, and of each slot the number of its value, which has 16 bits as a slot has. */
+export type Shared<Value> = { values: readonly Value[]; numbers: Uint16Array }
+
+export const sharedAt = <Value>({ values, numbers }: Shared<Value>, slot: number): Value =>
+  values[numbers[slot]!]!
 
 /** Bytes that a segment may hold beyond twice those of its live rows. */
 const SPARE_BYTES = 1024 * 1024
@@ -89,18 +88,15 @@ export class Segment implements Rows {
   /** Of all rows, dead ones among them. */
   readonly lanesInUse: ReadonlySet<number>
   /** Live rows. */
+  liveCount = 0
   readonly countByLane = new Map<number, number>()
   /** Raised with every change of a live bit. */
   version = 0
   readonly values: number
   readonly liveByStatus: Readonly<Record<ListingStatus, Bitset>>
-  readonly counts: Record<ListingStatus, number> = { open: 0, closed: 0, expired: 0 }
   readonly columns: readonly Column[]
   readonly sellers: Column
   readonly prices: PriceColumns
-  /** For the matches of the latest query, and those that better copies hide. */
-  readonly matches: Bitset
-  readonly hiddenMatches: Bitset
   readonly #data: SegmentData
   readonly #columnNumbers: SegmentOptions['columns']
   readonly #sourceNames: SegmentOptions['sourceNames']
@@ -123,16 +119,10 @@ export class Segment implements Rows {
     this.lanesInUse = new Set(lanes)
     this.#sourceNames = sourceNames
     this.tailSlots = tailSlots
-    this.matches = bitset(size)
-    this.hiddenMatches = bitset(size)
     this.live = bitset(size)
     this.liveByStatus = { open: bitset(size), closed: bitset(size), expired: bitset(size) }
     if (!isEmpty) for (let slot = 0; slot < size; slot++) this.revive(slot)
-    for (const { byteLength } of data.chunks) this.#heldBytes += byteLength
-  }
-
-  get liveCount(): number {
-    return this.counts.open + this.counts.closed + this.counts.expired
+    for (const { byteLength } of data.chunks.values) this.#heldBytes += byteLength
   }
 
   /** Over about half of it is dead: to merge it costs no more than it frees. */
@@ -159,22 +149,20 @@ export class Segment implements Rows {
   }
 
   revive(slot: number): void {
-    const status = this.statusOf(slot)
     setBit(this.live, slot)
-    setBit(this.liveByStatus[status], slot)
-    this.#count(slot, status, 1)
+    setBit(this.liveByStatus[this.statusOf(slot)], slot)
+    this.#count(slot, 1)
   }
 
   delete(slot: number): void {
-    const status = this.statusOf(slot)
     clearBit(this.live, slot)
-    clearBit(this.liveByStatus[status], slot)
-    this.#count(slot, status, -1)
+    clearBit(this.liveByStatus[this.statusOf(slot)], slot)
+    this.#count(slot, -1)
   }
 
-  #count(slot: number, status: ListingStatus, change: 1 | -1): void {
+  #count(slot: number, change: 1 | -1): void {
     const lane = this.lanes[slot]!
-    this.counts[status] += change
+    this.liveCount += change
     const count = (this.countByLane.get(lane) ?? 0) + change
     if (count === 0) this.countByLane.delete(lane)
     else this.countByLane.set(lane, count)
@@ -215,16 +203,16 @@ export class Segment implements Rows {
   }
 
   rowAt(slot: number): HeldRow {
-    const { chunks, chunkOf, starts, lengths, meanings, meaningOf, terms, termsOf } = this.#data
-    const origin = this.#data.origins[this.#data.originOf[slot]!]
+    const { chunks, starts, lengths, meanings, terms, origins } = this.#data
+    const origin = sharedAt(origins, slot)
     return {
       key: this.keyOf(slot),
       seller: this.sellerOf(slot),
       position: this.positionOf(slot),
-      bytes: chunks[chunkOf[slot]!]!.subarray(starts[slot]!, starts[slot]! + lengths[slot]!),
+      bytes: sharedAt(chunks, slot).subarray(starts[slot]!, starts[slot]! + lengths[slot]!),
       status: this.statusOf(slot),
-      meaning: meanings[meaningOf[slot]!]!,
-      terms: terms[termsOf[slot]!]!,
+      meaning: sharedAt(meanings, slot),
+      terms: sharedAt(terms, slot),
       ...(origin && { origin }),
     }
   }

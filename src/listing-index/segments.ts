@@ -57,7 +57,7 @@ export class Segments {
     this.#options = options
     this.#sizes = options.sizes
     this.#plan = options.plan
-    this.#reader = new DocumentReader(this.#plan)
+    this.#reader = new DocumentReader(this.#plan.paths)
     this.#tail = this.#newTail()
   }
 
@@ -81,8 +81,8 @@ export class Segments {
   }
 
   /** As of `Groups`. */
-  shared(): Generator<string> {
-    return this.#groups.shared()
+  listingIds(which?: { areShared: boolean }): Generator<string> {
+    return this.#groups.listingIds(which)
   }
 
   rowsOf(listingId: string): readonly RowPlace[] {
@@ -134,7 +134,7 @@ export class Segments {
     data: SegmentData,
     lanes: Uint16Array,
     ofSource: readonly number[],
-    plan = this.#plan,
+    plan: SegmentPlan,
   ): Generator<void> {
     const { listener } = this.#options
     const sourceNames = this.#sourceNames(lanes)
@@ -189,7 +189,7 @@ export class Segments {
   replan(plan: SegmentPlan): void {
     if (this.#tail.slots.length > 0) this.#seal()
     this.#plan = plan
-    this.#reader = new DocumentReader(plan)
+    this.#reader = new DocumentReader(plan.paths)
     this.#tail = this.#newTail()
     this.#isSettled = false
   }

@@ -1,4 +1,4 @@
-import { type ListingIdentity, sellerKey } from '../domain/listing-identity.ts'
+import { identityKey, type ListingIdentity } from '../domain/listing-identity.ts'
 
 export type Seller = Readonly<Pick<ListingIdentity, 'publisher' | 'aliases' | 'storefrontUrl'>>
 
@@ -19,8 +19,8 @@ export class Sellers {
   readonly #byAddress = new Map<string, Set<number>>()
   /** Without an address, by lane. */
   readonly #unknown = new Map<number, Set<number>>()
-  #idle: Set<number> = new Set()
-  #idleBefore: Set<number> = new Set()
+  /** Without rows, the latest one last. */
+  readonly #idle = new Set<number>()
   #last = 0
 
   /**
@@ -33,7 +33,6 @@ export class Sellers {
     const known = this.#numbers.get(name)
     if (known !== undefined) {
       this.#idle.delete(known)
-      this.#idleBefore.delete(known)
       return known
     }
     const number = --this.#last
@@ -66,15 +65,9 @@ export class Sellers {
     for (const number of this.#unknown.get(lane) ?? []) yield this.of(number)
   }
 
-  /** Equal for sellers that are one, as of `sellerKey`. */
+  /** Equal for sellers that are one, as of `identityKey`. */
   personOf(number: number): string {
     return this.#entries.get(number)?.person ?? `${number}`
-  }
-
-  /** The sellers with that address, each with the lanes of its rows. */
-  *rowsOf(address: string): Generator<{ lane: number; number: number }> {
-    for (const number of this.numbersOf(address))
-      for (const lane of this.lanesOf(number)) yield { lane, number }
   }
 
   /** Of its rows. */
@@ -102,10 +95,10 @@ export class Sellers {
   /** A row that is replaced has a seller without rows for a moment, as one that is still to come. */
   #setIdle(number: number): void {
     this.#idle.add(number)
-    if (this.#idle.size < MAX_IDLE) return
-    for (const one of this.#idleBefore) if (this.#entries.get(one)?.rows.size === 0) this.#forget(one)
-    this.#idleBefore = this.#idle
-    this.#idle = new Set()
+    if (this.#idle.size <= MAX_IDLE) return
+    const [first] = this.#idle
+    this.#idle.delete(first!)
+    if (this.#entries.get(first!)?.rows.size === 0) this.#forget(first!)
   }
 
   #forget(number: number): void {
@@ -116,7 +109,7 @@ export class Sellers {
   }
 
   #set(number: number, seller: Seller, { name, rows }: Pick<Entry, 'name' | 'rows'> = newEntry()): Entry {
-    const entry = { seller, person: sellerKey(seller) ?? `${number}`, name, rows }
+    const entry = { seller, person: identityKey(seller) ?? `${number}`, name, rows }
     this.#entries.set(number, entry)
     if (seller.publisher === null) for (const lane of rows.keys()) this.#noteUnknown(number, lane, true)
     for (const address of addressesOf(seller))

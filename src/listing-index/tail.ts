@@ -1,11 +1,12 @@
+import { inOneTurn } from '../domain/turns.ts'
 import type { HeldRow, Row } from './copy.ts'
 import type { DocumentReader, RowValues } from './document-reader.ts'
 import { comparePlaces, type Rows, Segment, type SegmentData } from './segment.ts'
 import { SegmentBuilder, type SegmentPlan } from './segment-builder.ts'
-import { TextStore } from './text-store.ts'
+import type { TextStore } from './text-store.ts'
 
 /** The number of its segments. */
-export const IN_TAIL = -1
+const IN_TAIL = -1
 /** Rows that are built into a segment again with each change; the others wait for more. */
 const FEW = 8
 
@@ -27,7 +28,7 @@ export class Tail implements Rows {
   #others: Segment | null = null
   values = 0
 
-  constructor(size: number, { plan, reader, texts = new TextStore(), sourceNameOf }: TailOptions) {
+  constructor(size: number, { plan, reader, texts, sourceNameOf }: TailOptions) {
     this.size = size
     this.#plan = plan
     this.#reader = reader
@@ -126,7 +127,7 @@ export class Tail implements Rows {
     rows.sort(comparePlaces)
     for (const { row, rowValues } of rows) builder.add(row, { text: row.bytes, rowValues })
     const lanes = Uint16Array.from(rows, ({ lane }) => lane)
-    return { data: builder.build(), lanes, slots: rows.map(({ slot }) => slot) }
+    return { data: inOneTurn(builder.finish()), lanes, slots: rows.map(({ slot }) => slot) }
   }
 
   #segment({ data, lanes, slots }: ReturnType<Tail['seal']>): Segment {
@@ -136,9 +137,9 @@ export class Tail implements Rows {
   }
 }
 
-export type TailOptions = {
+type TailOptions = {
   plan: SegmentPlan
   reader: DocumentReader
-  texts?: TextStore
+  texts: TextStore
   sourceNameOf: (lane: number) => string | undefined
 }

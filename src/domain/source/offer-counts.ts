@@ -7,40 +7,14 @@ export type OfferCount = {
 
 const MAX_PUBLISHERS = 100
 
-/** Counts offers and their publishers per basis. */
-export class OfferCounter {
-  readonly #counts = new Map<string, BasisCounter>()
-  readonly #personOf: (seller: number) => string
-
-  /** @param personOf equal for sellers that are one publisher */
-  constructor(personOf: (seller: number) => string) {
-    this.#personOf = personOf
-  }
-
-  of(basis: string): BasisCounter {
-    const counter = this.#counts.get(basis)
-    if (counter !== undefined) return counter
-    const newCounter = new BasisCounter(this.#personOf)
-    this.#counts.set(basis, newCounter)
-    return newCounter
-  }
-
-  /** Without bases of no offer. */
-  get counts(): Map<string, OfferCount> {
-    const counts = new Map<string, OfferCount>()
-    for (const [basis, { offers, publishers }] of this.#counts)
-      if (offers > 0) counts.set(basis, { offers, publishers })
-    return counts
-  }
-}
-
-/** Most bases that sellers make up have one publisher, so sets are rare. */
+/** Counts offers in one basis, and their publishers. Most bases that sellers make up have one publisher, so sets are rare. */
 export class BasisCounter {
   offers = 0
   readonly #personOf: (seller: number) => string
   #first: number | null = null
   #persons: Set<string> | null = null
 
+  /** @param personOf equal for sellers that are one publisher */
   constructor(personOf: (seller: number) => string) {
     this.#personOf = personOf
   }

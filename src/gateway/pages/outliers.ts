@@ -1,5 +1,5 @@
 import { addTo, mapIn } from '../../domain/counts.ts'
-import { sellerKey } from '../../domain/listing-identity.ts'
+import { identityKey } from '../../domain/listing-identity.ts'
 import { type PriceKey, toPriceKey } from '../../domain/price/price-key.ts'
 import { ALL_OPEN } from '../../domain/query.ts'
 import type { Reader } from '../../domain/reader.ts'
@@ -92,7 +92,7 @@ async function countBounds(settings: MarketSettings, asked: Asked): Promise<Mark
       const model = modelOf(copy, nameIn(asked, copy), settings)
       if (model === null) continue
       for (const [group, key] of settings.itemPrices.of(copy).byGroup)
-        addTo(mapIn(mapIn(mapIn(counts, group), model), sellerKey(copy) ?? ''), key)
+        addTo(mapIn(mapIn(mapIn(counts, group), model), identityKey(copy) ?? ''), key)
     }
     const marks = marksOf(boundsOf(counts), settings)
     if (marks.highest.size > 0)

@@ -1,5 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
+import { LISTING_STATUSES } from '../../../src/domain/listing.ts'
 import { matchesAll } from '../../../src/filter-spec/evaluate.ts'
 import { parseCriteria } from '../../../src/filter-spec/parameters.ts'
 import { parseJson } from '../../../src/json/value.ts'
@@ -46,6 +47,11 @@ test('agreement: index and evaluator match the same after any puts, replacements
         apply(step, index)
         apply(step, model)
         if (n % 40 !== 39 && n !== steps.length - 1) continue
+        const all = model.matches({ status: null, criteria: [] })
+        t.is(index.size, all.length)
+        t.deepEqual(readable(all.map(({ key }) => index.get(key)!)), readable(all))
+        for (const status of LISTING_STATUSES)
+          t.is(index.index.countOf(index.source, status), model.matches({ status, criteria: [] }).length)
         for (const wanted of asked) {
           const expected = model.matches(wanted)
           const { total, rows } = index.query({ ...wanted, limit: 1000, offset: 0 })

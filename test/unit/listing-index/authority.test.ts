@@ -4,7 +4,7 @@ import type { ListingStatus } from '../../../src/domain/listing.ts'
 import { decide, type RankedCopy } from '../../../src/listing-index/authority.ts'
 import { runs } from '../../helpers/runs.ts'
 
-type Copy = RankedCopy & { model: string; isHere: boolean }
+type Copy = RankedCopy & { model: string }
 
 const copies: fc.Arbitrary<Copy[]> = fc
   .uniqueArray(
@@ -14,7 +14,6 @@ const copies: fc.Arbitrary<Copy[]> = fc
       storefrontUrl: fc.constantFrom('https://a', 'https://b', null),
       status: fc.constantFrom<ListingStatus>('open', 'closed'),
       model: fc.constantFrom('H200', 'A100'),
-      isHere: fc.boolean(),
     }),
     // A source has one copy of a listing.
     {
@@ -28,23 +27,21 @@ const copies: fc.Arbitrary<Copy[]> = fc
     }),
   )
 const wanted = fc.constantFrom<ListingStatus | null>('open', 'closed', null)
-const exists = ({ isHere }: Copy): boolean => isHere
 const matches = ({ model }: Copy): boolean => model === 'H200'
 
 test('authority: a copy is shown if and only if it matches and no better source has the listing', (t) => {
   fc.assert(
     fc.property(copies, wanted, (all, status) => {
-      const shown = decide(all, { status, exists, matches }).filter((one) => one.isShown)
+      const shown = decide(all, { status, matches }).filter((one) => one.isShown)
       for (const copy of all) {
         const has = ({ status: own }: Copy) => status === null || own === status
         const better = all.filter(
           (other) =>
             other.rank < copy.rank &&
-            other.isHere &&
             isOneListing(other, copy) &&
             (has(other) || (other.isOwn && status === 'open')),
         )
-        const expected = copy.isHere && has(copy) && matches(copy) && better.length === 0
+        const expected = has(copy) && matches(copy) && better.length === 0
         t.is(
           shown.some(({ decider }) => decider === copy),
           expected,
@@ -52,16 +49,6 @@ test('authority: a copy is shown if and only if it matches and no better source 
       }
     }),
     { numRuns: runs(2000) },
-  )
-})
-
-test('authority: what does not exist for the reader changes no decision', (t) => {
-  fc.assert(
-    fc.property(copies, wanted, (all, status) => {
-      const here = all.filter(exists)
-      t.deepEqual(decide(all, { status, exists, matches }), decide(here, { status, matches }))
-    }),
-    { numRuns: runs(1000) },
   )
 })
 
@@ -115,7 +102,6 @@ test('authority: a copy with a known publisher and one without are two listings,
     status: 'open',
     isOwn: false,
     model: 'H200',
-    isHere: true,
   })
   const decisions = decide([copy(0, null), copy(1, '0xa')], { status: 'open' })
   t.deepEqual(

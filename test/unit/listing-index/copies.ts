@@ -146,9 +146,8 @@ export function decideAll(
       status: copy.status,
       isOwn: copy.source === 'own',
       item: {
-        publisher: copy.address,
+        publisher: groupBy === 'id' ? 'any' : copy.address,
         storefrontUrl: copy.storefrontUrl,
-        ...(groupBy === 'id' && { isKnownById: true as const }),
       },
     }))
     .sort((a, b) => (a.copy.key < b.copy.key ? -1 : 1))

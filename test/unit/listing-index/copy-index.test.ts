@@ -213,7 +213,7 @@ test('copies: a segment that was built elsewhere is found row by row while it is
       bytes: Buffer.from('{}'),
     })
   const totals = []
-  for (const _step of index.adopt(source, builder.build(), plan))
+  for (const _step of index.adopt(source, run(builder.finish()), plan))
     totals.push(run(index.match(scope, { status: 'open', criteria: [] })).total)
   t.deepEqual(totals, [4096, 8192])
   t.is(run(index.match(scope, { status: 'open', criteria: [] })).total, 10_000)
@@ -228,7 +228,7 @@ test('copies: the listings of a segment that was built elsewhere are not read ag
   const plan = index.planOf(source)
   const builder = new SegmentBuilder(plan)
   for (let n = 0; n < 100; n++) builder.add(rowOf(n))
-  run(index.adopt(source, builder.build(), plan))
+  run(index.adopt(source, run(builder.finish()), plan))
   for (let n = 100; n < 200; n++) index.put(source, rowOf(n))
   t.is(reads, 200)
 })

@@ -1,11 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import fc from 'fast-check'
-import { LISTING_STATUSES } from '../../../src/domain/listing.ts'
 import type { Row } from '../../../src/listing-index/copy.ts'
 import { OneSource } from '../../helpers/one-source.ts'
 import { runs } from '../../helpers/runs.ts'
-import { apply, conditions, FILTERS, filterOn, Model, operations, readable } from './model.ts'
+import { apply, conditions, FILTERS, filterOn, operations, readable } from './model.ts'
 
 const SMALL = { tail: 4, segment: 32, step: 16 }
 const ALL = { status: null, criteria: [] }
@@ -19,25 +18,6 @@ const entry = (key: string, position: number, text = '{}'): Row => ({
 })
 
 const idsOf = (rows: Iterable<{ key: string }>): string[] => Array.from(rows, (row) => row.key)
-
-test('index: counts, size and single listings are those of a naive model', (t) => {
-  fc.assert(
-    fc.property(operations(200), (steps) => {
-      const index = new OneSource(FILTERS, SMALL)
-      const model = new Model()
-      for (const step of steps) {
-        apply(step, index)
-        apply(step, model)
-      }
-      const all = model.matches(ALL)
-      t.is(index.size, all.length)
-      for (const status of LISTING_STATUSES)
-        t.is(index.index.countOf(index.source, status), model.matches({ ...ALL, status }).length)
-      t.deepEqual(readable(all.map(({ key }) => index.get(key)!)), readable(all))
-    }),
-    { numRuns: runs(60) },
-  )
-})
 
 test('index: merges that a turn leaves for later change no answer', async (t) => {
   const index = new OneSource(FILTERS, { ...SMALL, stepsPerTurn: 2 })

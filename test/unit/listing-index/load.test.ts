@@ -6,6 +6,7 @@ import { SegmentBuilder } from '../../../src/listing-index/segment-builder.ts'
 import { buffersIn } from '../../../src/registry/load/build-segment.ts'
 import { OneSource } from '../../helpers/one-source.ts'
 import { runs } from '../../helpers/runs.ts'
+import { run } from '../../helpers/steps.ts'
 import { apply, conditions, documentText, FILTERS, Model, operations, readable } from './model.ts'
 
 const SMALL = { tail: 8, segment: 64, step: 16 }
@@ -36,11 +37,7 @@ const risingEntries = fc
 function segmentOf(index: OneSource, entries: readonly Row[]): SegmentData {
   const builder = new SegmentBuilder(index.plan)
   for (const entry of entries) builder.add(entry)
-  const steps = builder.finish()
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
+  return run(builder.finish())
 }
 
 /** As a thread hands it to another: nothing of it is left here. */

@@ -7,7 +7,7 @@ import type { FilterTest, Op } from '../../../src/filter-spec/operations/operati
 import { type Bound, type Scalar, toScalar } from '../../../src/filter-spec/scalar.ts'
 import { parseJson } from '../../../src/json/value.ts'
 import type { Row } from '../../../src/listing-index/copy.ts'
-import type { CopyConditions } from '../../../src/listing-index/copy-matches.ts'
+import type { CopyConditions } from '../../../src/listing-index/match.ts'
 import type { OneSource } from '../../helpers/one-source.ts'
 
 /** The index in its plainest form: a map, the evaluator, and a sort. */
