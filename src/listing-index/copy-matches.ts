@@ -223,15 +223,22 @@ function countOffers({ rows, slots, count }: Match, counted: readonly BasisCount
   })
   if (count * FEW < priced)
     forEachBit(slots, (slot) => {
-      for (let at = starts[slot]!; at < starts[slot + 1]!; at++)
-        counted[basisOf[at]!]?.add(rows.sellerOf(slot))
+      for (let at = starts[slot]!; at < starts[slot + 1]!; at++) {
+        const counter = counted[basisOf[at]!]
+        if (counter === undefined) continue
+        counter.offers++
+        if (!counter.isFull) counter.addPublisher(rows.sellerOf(slot))
+      }
     })
   else
     counted.forEach((counter, n) => {
       const having = prices.slotsOf(n)
       let at = 0
       for (; at < having.length && !counter.isFull; at++)
-        if (hasBit(slots, having[at]!)) counter.add(rows.sellerOf(having[at]!))
+        if (hasBit(slots, having[at]!)) {
+          counter.offers++
+          counter.addPublisher(rows.sellerOf(having[at]!))
+        }
       counter.offers += countIn(slots, having, at, having.length)
     })
 }

@@ -10,6 +10,8 @@ const MAX_PUBLISHERS = 100
 /** Counts offers in one basis, and their publishers. Most bases that sellers make up have one publisher, so sets are rare. */
 export class BasisCounter {
   offers = 0
+  /** Whether further publishers do not count. */
+  isFull = false
   readonly #personOf: (seller: number) => string
   #first: number | null = null
   #persons: Set<string> | null = null
@@ -23,16 +25,11 @@ export class BasisCounter {
     return this.#persons?.size ?? (this.#first === null ? 0 : 1)
   }
 
-  get isFull(): boolean {
-    return this.publishers >= MAX_PUBLISHERS
-  }
-
-  /** One offer. */
-  add(seller: number): void {
-    this.offers++
+  addPublisher(seller: number): void {
     this.#first ??= seller
-    if (seller === this.#first || this.isFull) return
+    if (seller === this.#first) return
     this.#persons ??= new Set([this.#personOf(this.#first)])
     this.#persons.add(this.#personOf(seller))
+    this.isFull = this.#persons.size >= MAX_PUBLISHERS
   }
 }
