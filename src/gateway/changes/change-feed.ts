@@ -215,15 +215,15 @@ export class ChangeFeed {
     return new Set(this.#options.index.walk(number, 'oldest').map(({ listingId }) => listingId))
   }
 
-  /** Its copies count again: of what others have as well, and of what has changed meanwhile. */
+  /** Its copies count again: of what others have as well, and of what readers may have come to meanwhile. */
   #return(source: Holding): void {
     const { name } = source
     const since = this.#away.get(name) ?? this.stored.log.end
     this.#away.delete(name)
     const listingIds = this.#idsOf(source)
-    const changed = this.stored.log.changedAfter(since, listingIds)
+    const read = this.stored.log.readWithout(name, since, listingIds)
     for (const listingId of listingIds)
-      if (changed.has(listingId) || this.#othersWith(listingId, name).length > 0)
+      if (read.has(listingId) || this.#othersWith(listingId, name).length > 0)
         for (const [key, { publisher, state }] of this.#statesOf(source, listingId))
           this.stored.put({ source: name, key, listingId, publisher, state })
   }

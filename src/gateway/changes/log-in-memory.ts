@@ -83,15 +83,16 @@ export class LogInMemory {
     }
   }
 
-  /** Those of the listings of which an entry is behind the position. */
-  changedAfter(position: number, listingIds: ReadonlySet<string>): Set<string> {
-    const changed = new Set<string>()
-    const entries = this.#entries
-    for (let n = this.#indexAfter(position); n < entries.length; n++) {
-      const { listingId } = entries[n]!
-      if (listingIds.has(listingId)) changed.add(listingId)
-    }
-    return changed
+  /**
+   * Those of the listings of which a reader may have read an entry while that source was away since the position: one behind it,
+   * or one of another source before it, to which a reader comes later.
+   */
+  readWithout(source: string, since: number, listingIds: ReadonlySet<string>): Set<string> {
+    const read = new Set<string>()
+    for (const entry of this.#entries)
+      if (listingIds.has(entry.listingId) && (entry.position > since || entry.source !== source))
+        read.add(entry.listingId)
+    return read
   }
 
   #isLatest(entry: FeedEntry): boolean {
