@@ -11,16 +11,9 @@ import type { Copy } from '../listing-index/copy.ts'
 import type { CopyMatches } from '../listing-index/copy-matches.ts'
 import type { CopyConditions, JudgedFilters } from '../listing-index/match.ts'
 import { SourceSet } from '../listing-index/source-set.ts'
+import { type Asked, type Asker, type Asking, type Outcome, type SourceAnswer, withBudget } from './asking.ts'
 import type { MarketSettings } from './market-settings.ts'
-import {
-  type Asked,
-  type Asker,
-  type Asking,
-  type Outcome,
-  type SourceAnswer,
-  visibleSources,
-  withBudget,
-} from './sources.ts'
+import { visibleSources } from './sources.ts'
 
 /** Of each upstream, where the query has come back. */
 export const LOOP = new SourceError('loop', 'the query has been through this gateway before')

@@ -5,8 +5,8 @@ import { EMPTY_SPEC, type Filter, type FilterSpec } from '../filter-spec/filter.
 import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { JsonObject } from '../json/value.ts'
 import { isCovered } from '../vocabulary/names.ts'
+import { awaitWithin } from './asking.ts'
 import type { MarketParts, MarketSource } from './market-settings.ts'
-import { awaitWithin } from './sources.ts'
 
 /** The filters of all sources that a reader may see. */
 export type CurrentSpec = FederatedSpec & {

@@ -7,11 +7,11 @@ import { EntrepotError, type Violation } from '../errors.ts'
 import { requireEtag } from '../filter-spec/etag.ts'
 import { EMPTY_SPEC, type FilterSpec } from '../filter-spec/filter.ts'
 import { joinRepeats, parseCriteria, repeatWarnings } from '../filter-spec/parameters.ts'
+import type { Asking, AskRequest, Outcome } from './asking.ts'
 import { parseCdnLoop, type RequestPath } from './cdn-loop.ts'
 import type { CurrentSpec, ReadSpec } from './current-spec.ts'
 import type { MarketParts } from './market-settings.ts'
 import { noSourceError, reportOutcomes } from './source-report.ts'
-import type { Asking, AskRequest, Outcome } from './sources.ts'
 
 /** Which listings a reader asks for. */
 export type MarketQuery = {

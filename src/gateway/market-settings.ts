@@ -9,12 +9,12 @@ import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Ranking } from '../listing-index/ranking.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SourceNote } from '../wire/source.ts'
+import type { Asked } from './asking.ts'
 import type { ChangeFeed } from './changes/change-feed.ts'
 import type { Cursors } from './pages/cursor.ts'
 import type { ItemPrices } from './pages/item-price.ts'
 import type { PriceBounds } from './pages/price-bounds.ts'
 import type { Curation, Rules } from './rules.ts'
-import type { Asked } from './sources.ts'
 
 export type MarketSource = Holding & {
   /** Absent for the own Registry. What `load` gives is waited for; `null`: nothing. */

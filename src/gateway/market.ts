@@ -103,6 +103,7 @@ export class Market {
     const started = clock.monotonic()
     const question = await this.#ask(asked, request)
     const { spec, warnings } = question
+    // Before anything is read: what changes meanwhile comes once more.
     const position = this.#changes && currentPosition(this.#changes, question)
     const page = await readPage(this.#settings, question, { limit, offset, cursor })
     const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
@@ -132,6 +133,7 @@ export class Market {
     request: MarketRequest,
   ): Promise<ListingStream & Pick<Page, 'changesPosition'>> {
     const question = await this.#ask(query, request)
+    // Before anything is read: what changes meanwhile comes once more.
     const position = this.#changes && currentPosition(this.#changes, question)
     return { ...(await streamListings(this.#settings, question)), changesPosition: position?.text }
   }

@@ -1,6 +1,7 @@
 import type { Holding } from '../domain/source/holding.ts'
+import { awaitWithin } from './asking.ts'
 import type { CheckedQuery } from './market-query.ts'
-import { awaitWithin, visibleSources } from './sources.ts'
+import { visibleSources } from './sources.ts'
 
 /** Longest wait for the first listings of a source. */
 const ARRIVAL_MS = 1000

@@ -10,9 +10,9 @@ import {
   type SourceStatusJson,
   type SourcesCounted,
 } from '../wire/source.ts'
+import type { AskRequest, Outcome } from './asking.ts'
 import type { MarketSettings } from './market-settings.ts'
 import type { MergedItem } from './pages/merged-item.ts'
-import type { AskRequest, Outcome } from './sources.ts'
 
 /** `complete`: every source that could contribute has answered, fresh or stale. */
 export type Completeness = NamedSources<SourceNote> & { complete: boolean }

@@ -2,10 +2,10 @@ import { oncePerObject } from '../domain/remembered.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { MANY_SOURCES } from '../wire/source.ts'
 import { versionOf } from './asked.ts'
+import type { AnswerFacts, Asked, SourceAnswer } from './asking.ts'
 import type { MarketSettings } from './market-settings.ts'
 import { CURSOR_SECONDS } from './pages/cursor.ts'
 import type { PriceBounds } from './pages/price-bounds.ts'
-import type { AnswerFacts, Asked, SourceAnswer } from './sources.ts'
 
 /** Whether an answer may be given again; `undefined`: never. */
 export type Validity = (() => boolean) | undefined

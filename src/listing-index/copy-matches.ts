@@ -13,7 +13,7 @@ import { addPriceCounts, greatest } from './key-union.ts'
 import type { Mask } from './masks.ts'
 import { type Match, newestFirst, olderThan } from './newest-first.ts'
 import { byPrice, type PriceAfter } from './price-walk.ts'
-import { baseOf, findMatches, hiddenInView, type IndexParts, type Question } from './scope.ts'
+import { baseOf, findMatches, hiddenInView, type IndexParts, type IndexQuestion } from './scope.ts'
 import type { Place, Segment } from './segment.ts'
 
 export type CopyPage = {
@@ -37,12 +37,12 @@ export type Facets = {
 
 /** All matches of one question, which are found again after a change: what is read in one turn agrees. */
 export class CopyMatches {
-  readonly #question: Question
+  readonly #question: IndexQuestion
   readonly #parts: IndexParts
   #version = -1
   #found: readonly Match[] = []
 
-  constructor(question: Question) {
+  constructor(question: IndexQuestion) {
     this.#question = question
     this.#parts = question.parts
   }

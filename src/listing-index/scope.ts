@@ -39,7 +39,7 @@ export type IndexParts = RankedRows & {
 }
 
 /** A question over an index, as its matches are found again after each change. */
-export type Question = {
+export type IndexQuestion = {
   parts: IndexParts
   scope: Scope
   conditions: Conditions
@@ -52,7 +52,7 @@ export function* questionOf(
   parts: IndexParts,
   scope: Scope,
   asked: CopyConditions,
-): Generator<void, Question> {
+): Generator<void, IndexQuestion> {
   const scan = new DocumentScan()
   const selected = selectedOf(scope, asked.status)
   const conditions: Conditions = {
@@ -73,14 +73,14 @@ export function* questionOf(
   return { parts, scope, conditions: { ...conditions, scan }, isWhole }
 }
 
-export function findMatches({ parts, conditions }: Question): readonly Match[] {
+export function findMatches({ parts, conditions }: IndexQuestion): readonly Match[] {
   return parts.segments.all
     .map((segment) => matchSegment(segment, conditions))
     .filter(({ count, hidden }) => count > 0 || hidden !== undefined)
 }
 
 /** In a view with a filter, the lanes of copies that match and that better ones hide, of listings whose best copy is in the view. */
-export function* hiddenInView({ parts, scope, conditions }: Question): Generator<number> {
+export function* hiddenInView({ parts, scope, conditions }: IndexQuestion): Generator<number> {
   if (!hasFilter(scope)) return
   const { status, standing, maskOf, laneAt, scan } = conditions
   const all = parts.segments.all.map((segment) => matchSegment(segment, { ...conditions, standing: [] }))

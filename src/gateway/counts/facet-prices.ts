@@ -11,9 +11,9 @@ import { addPriceCounts } from '../../listing-index/key-union.ts'
 import { leadingPrice } from '../../wire/describe-summary.ts'
 import type { NotCounted, PriceRangeJson } from '../../wire/facets.ts'
 import { nameIn } from '../asked.ts'
+import type { Asked } from '../asking.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import type { PriceBounds } from '../pages/price-bounds.ts'
-import type { Asked } from '../sources.ts'
 
 /** Matches whose prices are counted. */
 type Counting = {

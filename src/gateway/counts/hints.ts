@@ -9,10 +9,11 @@ import { filterNameOf, OVERRIDE_PREFIX } from '../../filter-spec/parameters.ts'
 import { publisherNamed } from '../../signing/principal.ts'
 import { MODEL_PATH } from '../../vocabulary/names.ts'
 import { ask, matchesOf } from '../asked.ts'
+import type { Asking } from '../asking.ts'
 import { type Question, withFilters } from '../market-query.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { unlessRefused } from '../source-report.ts'
-import { type Asking, visibleSources } from '../sources.ts'
+import { visibleSources } from '../sources.ts'
 import { countValues } from './facets.ts'
 
 /** By derived filter: listings that match all other filters, and that this one cannot judge. */

@@ -9,9 +9,9 @@ import { continentOfCountry, countryName } from '../../vocabulary/places/place-t
 import type { Vocabulary } from '../../vocabulary/vocabulary.ts'
 import type { SpellingJson, VocabularyJson } from '../../wire/vocabulary.ts'
 import { askNow, matchesOf, outcomesOf, whileLearning } from '../asked.ts'
+import type { Asked, AskRequest } from '../asking.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { type Reports, reportOutcomes } from '../source-report.ts'
-import type { Asked, AskRequest } from '../sources.ts'
 
 /** Texts of models, and of regions, that are read for one report, the most frequent ones of each source: 0.3 ms each. */
 const MAX_TEXTS = 2000

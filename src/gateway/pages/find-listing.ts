@@ -11,6 +11,14 @@ import { documentOf } from '../../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../../listing-index/ranking.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import { askNow, byRank, LOOP, nameIn } from '../asked.ts'
+import {
+  type AnswerFacts,
+  type Asked,
+  type Asker,
+  type Outcome,
+  type SourceAnswer,
+  withBudget,
+} from '../asking.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { isSignable } from '../signable.ts'
 import {
@@ -22,14 +30,6 @@ import {
   type Reports,
   reportOutcomes,
 } from '../source-report.ts'
-import {
-  type AnswerFacts,
-  type Asked,
-  type Asker,
-  type Outcome,
-  type SourceAnswer,
-  withBudget,
-} from '../sources.ts'
 import { type Validity, validityOf } from '../validity.ts'
 import { knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
 import type { PriceBounds } from './price-bounds.ts'

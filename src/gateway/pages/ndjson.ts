@@ -1,5 +1,6 @@
 import { SeenListings } from '../../domain/listing-identity.ts'
 import { ask, matchesOf, outcomesOf, versionOf } from '../asked.ts'
+import type { Outcome } from '../asking.ts'
 import { countUnplaced } from '../counts/hints.ts'
 import type { CheckedQuery, Question } from '../market-query.ts'
 import type { MarketSettings } from '../market-settings.ts'
@@ -10,7 +11,6 @@ import {
   reportOutcomes,
   sourceMembers,
 } from '../source-report.ts'
-import type { Outcome } from '../sources.ts'
 import type { ResumePoint } from './cursor.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
 import { openOrder } from './order.ts'

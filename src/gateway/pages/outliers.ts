@@ -9,8 +9,8 @@ import { inTurns } from '../../domain/turns.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { modelIn } from '../../vocabulary/meaning.ts'
 import { askNow, matchesOf, nameIn, versionOf } from '../asked.ts'
+import type { Asked } from '../asking.ts'
 import type { MarketSettings } from '../market-settings.ts'
-import type { Asked } from '../sources.ts'
 import {
   type Bound,
   LEAST_PUBLISHERS,

@@ -3,12 +3,12 @@ import type { Caller } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { remembered } from '../../domain/remembered.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
+import type { Outcome } from '../../gateway/asking.ts'
 import type { Page } from '../../gateway/market.ts'
 import { CURSOR_SECONDS } from '../../gateway/pages/cursor.ts'
 import type { MergedLookup } from '../../gateway/pages/find-listing.ts'
 import type { MergedPage } from '../../gateway/pages/page.ts'
 import { renderItem } from '../../gateway/pages/render.ts'
-import type { Outcome } from '../../gateway/sources.ts'
 import type { ContentTag } from '../etag.ts'
 
 export type MergedHeaderOptions = {

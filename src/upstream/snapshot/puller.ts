@@ -180,7 +180,7 @@ export class SnapshotPuller {
     const begin = () => this.#begin()
     const first = await (!this.#state.isHeld ? inTurn(begin, 'first page') : begin())
     if (first === null) return
-    await this.#addNew(first)
+    await this.#putChanged(first)
     await learnFilters(index, filters())
     if (!isForced && !this.#isWholeDue) return
     await inTurn(() => this.#pullInTurn(first, isForced), !this.#state.isHeld ? 'first' : 'later')
@@ -212,7 +212,7 @@ export class SnapshotPuller {
   }
 
   /** Adds what the first page shows. Where that does not explain its total and the counts, a whole pull has to. */
-  async #addNew(first: FirstPage): Promise<void> {
+  async #putChanged(first: FirstPage): Promise<void> {
     const { current } = this.#state
     const { changed, isExplained } = current?.totals
       ? compareFirstPage(current.snapshot, current.totals, first)
@@ -226,7 +226,7 @@ export class SnapshotPuller {
   async #pullInTurn(first: FirstPage, isForced: boolean): Promise<void> {
     if (!isForced) {
       const isTaken = await this.#takeNewer()
-      if (isTaken) await this.#addNew(first)
+      if (isTaken) await this.#putChanged(first)
       if (isTaken && !this.#isWholeDue) return
     }
     const isOurTurn = await this.#saved.takeTurn()

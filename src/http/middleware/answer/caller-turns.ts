@@ -1,17 +1,17 @@
-/** Questions begin one in each turn of the event loop, of each reader in turn: many of one reader at once delay no other reader. */
-export class ReaderTurns {
-  /** By reader, the one whose turn is next first. */
+/** Questions begin one in each turn of the event loop, of each caller in turn: many of one caller at once delay no other. */
+export class CallerTurns {
+  /** By caller, the one whose turn is next first. */
   readonly #waiting = new Map<string, (() => void)[]>()
   #isTaken = false
 
-  /** Resolves when a question of the reader may begin; `null`: at once. */
-  next(reader: () => string): Promise<void> | null {
+  /** Resolves when a question of the caller may begin; `null`: at once. */
+  next(caller: () => string): Promise<void> | null {
     if (!this.#isTaken) {
       this.#isTaken = true
       setImmediate(this.#give)
       return null
     }
-    const name = reader()
+    const name = caller()
     const { promise, resolve } = Promise.withResolvers<void>()
     const others = this.#waiting.get(name)
     if (others === undefined) this.#waiting.set(name, [resolve])
@@ -23,10 +23,10 @@ export class ReaderTurns {
     const [first] = this.#waiting
     this.#isTaken = first !== undefined
     if (first === undefined) return
-    const [reader, questions] = first
+    const [caller, questions] = first
     const begin = questions.shift()!
-    this.#waiting.delete(reader)
-    if (questions.length > 0) this.#waiting.set(reader, questions)
+    this.#waiting.delete(caller)
+    if (questions.length > 0) this.#waiting.set(caller, questions)
     setImmediate(this.#give)
     begin()
   }

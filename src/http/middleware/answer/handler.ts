@@ -6,11 +6,11 @@ import { decodeQuery } from '../../../filter-spec/parameters.ts'
 import { firstLineOf, type KoaContext, type Middleware } from '../../request-state.ts'
 import type { LogMembers, QueryTexts, RequestContext, SignedCall } from '../../route.ts'
 import { CLIENT_CLOSED } from '../errors.ts'
-import { ReaderTurns } from './reader-turns.ts'
+import { CallerTurns } from './caller-turns.ts'
 
-/** Calls the handler of the route: of a question, in the turn of its reader. */
+/** Calls the handler of the route: of a question, in the turn of its caller. */
 export function callHandler(clientAddress: (request: IncomingMessage) => string): Middleware {
-  const turns = new ReaderTurns()
+  const turns = new CallerTurns()
   return async (context) => {
     const { state, req } = context
     const { caller, route } = state
