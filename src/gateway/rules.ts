@@ -1,4 +1,4 @@
-import { type Block, BlockedSubjects, type BlockSubject } from '../domain/block.ts'
+import { type Block, BlockedSubjects, type BlockSubject, subjectText } from '../domain/block.ts'
 import { Emitter } from '../domain/emitter.ts'
 import { bothFilters, NO_FILTER, type StandingFilter } from '../domain/query.ts'
 import type { Holding } from '../domain/source/holding.ts'
@@ -72,7 +72,7 @@ export class Rules {
     if (rules?.deniesSubjects !== true) return false
     if (this.#index.unknownSellersOf(number).some((seller) => rules.isUncertainSeller(seller))) return true
     const isUnknown = ({ source: of, publisher }: Copy): boolean => of === number && publisher === null
-    return rules.listingIds.values().some((id) => this.#index.copiesOf(id).some(isUnknown))
+    return rules.listings.values().some((id) => this.#index.copiesOf(id).some(isUnknown))
   }
 
   /** `null`: nothing is left out of that source now. */
@@ -121,7 +121,9 @@ export class Rules {
     for (const [number, seller] of this.#index.sellersIn(name))
       if (now.deniesSeller(seller) !== (before?.deniesSeller(seller) ?? false)) sellers.add(number)
     yield* this.#index.listingIdsOf(sellers)
-    yield* now.listingIds.symmetricDifference(before?.listingIds ?? new Set<string>())
+    const earlier = before?.listings ?? new Map<string, string>()
+    for (const [subject, listingId] of [...now.listings, ...earlier])
+      if (!now.listings.has(subject) || !earlier.has(subject)) yield listingId
   }
 
   /** Rules that are the same stay the same object. */
@@ -158,8 +160,8 @@ export class SourceRules {
   readonly label: string | undefined
   readonly version = ++versions
   readonly only: StandingFilter
-  /** Of single listings that are denied. */
-  readonly listingIds: ReadonlySet<string>
+  /** Ids of single listings that are denied, by subject: several publishers may have one id. */
+  readonly listings: ReadonlyMap<string, string>
   readonly #blocked: BlockedSubjects
 
   constructor(all: readonly Rule[], label: string | null) {
@@ -167,8 +169,8 @@ export class SourceRules {
     this.label = label ?? undefined
     this.only = all.reduce((both, { only }) => bothFilters(both, only), NO_FILTER)
     const subjects = all.flatMap(({ deny }) => deny)
-    this.listingIds = new Set(
-      subjects.flatMap((subject) => (subject.kind === 'listing' ? subject.listingId : [])),
+    this.listings = new Map(
+      subjects.flatMap((one) => (one.kind === 'listing' ? [[subjectText(one), one.listingId]] : [])),
     )
     this.#blocked = new BlockedSubjects(subjects)
   }

@@ -206,6 +206,20 @@ test('block: it reaches its source alone, and the best of the others decides', a
   t.deepEqual(await shown(service), ['held/held-carol', 'live/shared', 'local/bobs', 'local/own'])
 })
 
+test('block: one of a listing holds beside one of the same id of another publisher', async (t) => {
+  const service = await openShops(t)
+  const before = await shown(service)
+  await block(service, { subject: `${BOB.address}/held-carol` })
+  t.deepEqual(await shown(service), before)
+  const id = await block(service, { subject: `${CAROL}/held-carol` })
+  t.deepEqual(
+    await shown(service),
+    before.filter((name) => name !== 'held/held-carol'),
+  )
+  await unblock(service, id)
+  t.deepEqual(await shown(service), before)
+})
+
 test('block: the own Registry refuses the publisher with the reason, after the signature, and lets it delete', async (t) => {
   const service = await openShops(t)
   await block(service, { subject: ALICE.address, reason: 'ticket 812' })
