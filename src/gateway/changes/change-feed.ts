@@ -128,11 +128,12 @@ export class ChangeFeed {
         })
         break
       case 'held':
-        // While the source refuses our key nothing of it is found, and nothing is gone.
+        // Where it is not continued, its readers read all of it again.
         if (change.isContinued && this.#options.isShared) {
+          // While the source refuses our key nothing of it is found, and nothing is gone.
           if (source.coverage() !== 'none') this.#continue(source, () => true)
+          this.#return(source)
         } else this.stored.put({ ...WHOLE, source: source.name, state: randomId() })
-        this.#return(source)
     }
     void this.stored.append()
   }
