@@ -117,7 +117,7 @@ export class CopyMatches {
     const personOf = (seller: number): string => sellers.personOf(seller)
     for (const match of this.#matches) {
       const { prices } = match.rows
-      const counted: BasisCounter[] = []
+      const counted = new Array<BasisCounter>(prices.data.bases.length)
       for (const n of tokens === null ? greatest(prices.countPrices()) : prices.basesOf(tokens)) {
         const basis = prices.data.bases[n]!
         counted[n] = counters.get(basis) ?? new BasisCounter(personOf)
