@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { PriceOrder } from '../src/domain/source/selection.ts'
+import type { PriceOrder } from '../src/domain/price/price-order.ts'
 import type { Criterion, FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'

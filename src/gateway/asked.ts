@@ -96,11 +96,11 @@ function isStillSaid(
 }
 
 function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): Kept {
-  const { ranks, ranking, rules, clock } = settings
+  const { ranking, rules, clock } = settings
   const answers = visibleSources(settings.sources, request).map((source): SourceAnswer => {
     const isSkipped = request.isLoop === true && !source.isOwn
     const answer = isSkipped ? LOOP : answerOf(source, query)
-    return { source, rank: ranks.get(source.name)!, answer }
+    return { source, rank: ranking.ranks.get(source.name)!, answer }
   })
   const bySource = new Map<number, Holding>()
   const stale = new Set<number>()

@@ -57,8 +57,6 @@ export type MarketParts = {
 export type MarketSettings = MarketParts & {
   /** Whose word counts, for the readers of one line of the protocol. */
   ranking: Ranking
-  /** By name; 0 is the best. */
-  ranks: ReadonlyMap<string, number>
   rules: Rules
   itemPrices: ItemPrices
   /** Of the outliers among what the reader may see. `asked`: the question of the answer. */

@@ -68,10 +68,9 @@ export function* openMarket(parts: MarketParts): Generator<void, Market> {
     index.decideAgain(ranking, [...new Set(Array.from(concerned.values(), (ids) => [...ids]).flat())])
     for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
   })
-  const ranks = new Map(names.map((name, rank) => [name, rank]))
   const boundsOf = createFindBounds(() => settings)
   const itemPrices = new ItemPrices(tokens)
-  const settings: MarketSettings = { ...parts, ranks, ranking, rules, itemPrices, boundsOf }
+  const settings: MarketSettings = { ...parts, ranking, rules, itemPrices, boundsOf }
   return new Market(settings)
 }
 

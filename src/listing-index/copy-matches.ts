@@ -1,7 +1,7 @@
 import { addTo } from '../domain/counts.ts'
+import type { PriceCounts, PriceGrouping, PriceOrder } from '../domain/price/price-order.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import { BasisCounter, type OfferCount } from '../domain/source/offer-counts.ts'
-import type { PriceCounts, PriceGrouping, PriceOrder } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Filter } from '../filter-spec/filter.ts'

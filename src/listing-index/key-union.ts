@@ -1,5 +1,5 @@
 import { type PriceKey, type PricePer, scaleKey } from '../domain/price/price-key.ts'
-import type { PriceCounts, PriceGrouping } from '../domain/source/selection.ts'
+import type { PriceCounts, PriceGrouping } from '../domain/price/price-order.ts'
 import { type Bitset, countOf, difference, forEachBit } from './bitset.ts'
 import { ascending } from './column-builder.ts'
 import type { Match } from './newest-first.ts'

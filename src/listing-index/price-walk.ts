@@ -1,5 +1,5 @@
 import { comparePriceKeys, type PriceKey, scaleKey, unscaleKey } from '../domain/price/price-key.ts'
-import type { PriceOrder } from '../domain/source/selection.ts'
+import type { PriceOrder } from '../domain/price/price-order.ts'
 import { hasBit } from './bitset.ts'
 import { firstNotOlder, type Match, merged, newestFirst, olderThan } from './newest-first.ts'
 import type { AskedPrices } from './price-columns.ts'

@@ -38,11 +38,12 @@ export type Contender = RankedCopy & { row: RowPlace; lane: number; key: string 
  */
 export class Ranking {
   readonly groupBy: RankingOptions['groupBy']
+  /** Of sources, by name; 0 is the best. */
+  readonly ranks: ReadonlyMap<string, number>
   /** Raised with every change of what it leaves out. */
   version = 0
   readonly #rows: RankedRows
   readonly #isOut: RankingOptions['isOut']
-  readonly #ranks: ReadonlyMap<string, number>
   readonly #marks = new WeakMap<Rows, Marks>()
   readonly #sets = new LaneSets((set) => this.#masks.setCame(set))
   readonly #masks: Masks
@@ -54,7 +55,7 @@ export class Ranking {
     this.#rows = rows
     this.groupBy = groupBy
     this.#isOut = isOut
-    this.#ranks = new Map(names.map((name, rank) => [name, rank]))
+    this.ranks = new Map(names.map((name, rank) => [name, rank]))
     const { lanes } = rows
     this.#masks = new Masks({
       lanes,
@@ -71,7 +72,7 @@ export class Ranking {
 
   /** 0 is the best; `null`: such a source does not exist here. */
   rankOf(source: number): number | null {
-    return this.#ranks.get(this.#rows.source(source).name) ?? null
+    return this.ranks.get(this.#rows.source(source).name) ?? null
   }
 
   /** Which rows of the segment are shown, and which are hidden by better copies. Cached. */

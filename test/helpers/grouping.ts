@@ -1,5 +1,5 @@
 import { countedSizes, type PricePer } from '../../src/domain/price/price-key.ts'
-import type { PriceGrouping } from '../../src/domain/source/selection.ts'
+import type { PriceGrouping } from '../../src/domain/price/price-order.ts'
 
 const groupOf = (basis: string): string => basis
 

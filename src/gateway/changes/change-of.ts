@@ -126,7 +126,7 @@ function wasShown(looking: Looking, { listingId, key, source }: FeedEntry, befor
   const { scope, query, bySource } = looking.now
   const sourceOf = (copy: Copy): string => bySource.get(copy.source)?.name ?? source
   const isOwn = bySource.values().some((holding) => holding.name === source && holding.isOwn)
-  const earlier = before === null ? [] : [{ ...before, rank: looking.ranks.get(source)!, isOwn }]
+  const earlier = before === null ? [] : [{ ...before, rank: looking.ranking.ranks.get(source)!, isOwn }]
   const copies = looking.index
     .decisionsOf(listingId, scope, query.status)
     .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])

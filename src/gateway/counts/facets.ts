@@ -1,6 +1,6 @@
 import { addTo, byCount } from '../../domain/counts.ts'
 import type { PricePer } from '../../domain/price/price-key.ts'
-import type { PriceGrouping } from '../../domain/source/selection.ts'
+import type { PriceGrouping } from '../../domain/price/price-order.ts'
 import { inTurns } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { Filter } from '../../filter-spec/filter.ts'

@@ -10,12 +10,12 @@ import {
   type Sizes,
   scaleKey,
 } from '../../domain/price/price-key.ts'
+import type { PriceOrder } from '../../domain/price/price-order.ts'
 import { listingOfTerms } from '../../domain/price/terms.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
 import { remembered } from '../../domain/remembered.ts'
 import type { Item } from '../../domain/source/item.ts'
-import type { PriceOrder } from '../../domain/source/selection.ts'
 import type { JsonValue } from '../../json/value.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import type { ItemPrice } from '../../wire/listing.ts'

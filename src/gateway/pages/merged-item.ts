@@ -84,7 +84,7 @@ export function mergeCopies(
   copies: readonly Copy[],
   pricing: Pricing,
 ): MergedItem[] {
-  const { index, ranks } = settings
+  const { index, ranking } = settings
   const { scope, query, stale, unknown } = asked
   const known = knownInBetter(settings, asked, ({ coverage }) => coverage() === 'whole')
   return copies.flatMap((copy): MergedItem[] => {
@@ -92,7 +92,7 @@ export function mergeCopies(
     // It has changed since it was found.
     if (group === undefined) return []
     const registry = nameIn(asked, copy)
-    const rank = ranks.get(registry)!
+    const rank = ranking.ranks.get(registry)!
     const verdict = {
       registry,
       isStale: stale.has(copy.source),
@@ -121,7 +121,7 @@ type KnownPublisher = {
  * @param isWhole whether all listings of the source are known
  */
 export function knownInBetter(
-  { index, ranks }: MarketSettings,
+  { index, ranking }: MarketSettings,
   asked: Asked,
   isWhole: (source: Holding) => boolean,
 ): (item: ListingIdentity & Pick<Item, 'origin'>, rank: number) => KnownPublisher {
@@ -132,7 +132,7 @@ export function knownInBetter(
     const known = remembered(sellers, publisher, () =>
       Array.from(index.sellersOf(publisher, scope), ([number, storefronts]) => {
         const source = bySource.get(number)!
-        return { source, storefronts, rank: ranks.get(source.name)! }
+        return { source, storefronts, rank: ranking.ranks.get(source.name)! }
       }).sort((a, b) => a.rank - b.rank),
     )
     const notIn: string[] = []

@@ -1,10 +1,10 @@
 import { byCount } from '../../domain/counts.ts'
 import { basisOf, isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
 import type { PricePer } from '../../domain/price/price-key.ts'
+import type { PriceOrder } from '../../domain/price/price-order.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
 import type { OfferCount } from '../../domain/source/offer-counts.ts'
-import type { PriceOrder } from '../../domain/source/selection.ts'
 
 /** `sort=price`. `tokens`: `null` for all, which compare per token. */
 export type ByPrice = {

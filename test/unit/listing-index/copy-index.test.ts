@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
+import type { PriceOrder } from '../../../src/domain/price/price-order.ts'
 import type { PriceLimit } from '../../../src/domain/query.ts'
-import type { PriceOrder } from '../../../src/domain/source/selection.ts'
 import { SourceError } from '../../../src/domain/source/source-error.ts'
 import { matchesAll } from '../../../src/filter-spec/evaluate.ts'
 import type { Criterion, Filter } from '../../../src/filter-spec/filter.ts'

@@ -9,8 +9,8 @@ import {
   type ScaleOf,
   scaleKey,
 } from '../../../src/domain/price/price-key.ts'
+import type { PriceOrder } from '../../../src/domain/price/price-order.ts'
 import type { PriceLimit } from '../../../src/domain/query.ts'
-import type { PriceOrder } from '../../../src/domain/source/selection.ts'
 import type { Filter } from '../../../src/filter-spec/filter.ts'
 import { resolvePath } from '../../../src/filter-spec/path.ts'
 import { toScalar } from '../../../src/filter-spec/scalar.ts'

@@ -1,5 +1,5 @@
 import test from 'ava'
-import type { PriceOrder } from '../../../src/domain/source/selection.ts'
+import type { PriceOrder } from '../../../src/domain/price/price-order.ts'
 import type { Row } from '../../../src/listing-index/copy.ts'
 import { byBasis } from '../../helpers/grouping.ts'
 import { OneSource } from '../../helpers/one-source.ts'

@@ -1,4 +1,4 @@
-import type { PriceKey, PricePer, ScaleOf, SizesOf } from '../price/price-key.ts'
+import type { PriceKey, PricePer, ScaleOf, SizesOf } from './price-key.ts'
 
 /**
  * Groups of bases (`basisOf`) whose prices compare, in the order of the answer. A listing belongs to the first group
