@@ -10,9 +10,7 @@ import type { PublisherIdentity } from '../domain/publisher.ts'
 import { EntrepotError } from '../errors.ts'
 import type { JsonValue } from '../json/value.ts'
 import { fingerprint, readSignature, recoverAddress } from '../signing/eip191.ts'
-import { publisherOf } from '../signing/principal.ts'
 import type { UsedSignature } from '../store/commands.ts'
-import { rateLimited } from './errors.ts'
 import type { JsonBody } from './write/request.ts'
 
 type Claim = {
@@ -61,18 +59,6 @@ export function verifyClaim(
     now: now * MICROS_PER_SECOND,
   }
   return { identity: { scheme, identifier: recovered }, use }
-}
-
-/**
- * Must not count a known use: an observer of a signed request could resend it to use up the publisher's limit.
- * @throws EntrepotError `rate_limited`
- */
-export async function countMutation(
-  { identity }: Pick<Verified, 'identity'>,
-  { limiter }: Pick<Verifier, 'limiter'>,
-): Promise<void> {
-  const state = await limiter('publish', `publisher:${publisherOf(identity)}`)
-  if (state?.exceeded) throw rateLimited('publisher', state)
 }
 
 const MICROS_PER_SECOND = 1_000_000

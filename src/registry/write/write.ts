@@ -4,9 +4,10 @@ import {
   NEW_LISTING_FIELDS,
   type PublishReceipt,
 } from '../../domain/listing.ts'
-import { isActive } from '../../domain/publisher.ts'
+import { isActive, type PublisherIdentity } from '../../domain/publisher.ts'
 import { inTurns } from '../../domain/turns.ts'
 import type { EntrepotError, Violation } from '../../errors.ts'
+import { publisherOf } from '../../signing/principal.ts'
 import type { PublishCommand, SignedOperation, UpdateReceipt } from '../../store/commands.ts'
 import type { Store } from '../../store/store.ts'
 import { refuseBlocked } from '../blocks.ts'
@@ -15,12 +16,13 @@ import {
   listingTooLarge,
   notFound,
   notOwner,
+  rateLimited,
   retiredPrincipal,
   signatureReused,
   tooManyListings,
 } from '../errors.ts'
 import type { Projection } from '../projection.ts'
-import { countMutation } from '../verify-claim.ts'
+import type { Verifier } from '../verify-claim.ts'
 import type { Line, WriteContext } from './lines.ts'
 import { candidateOf } from './listing-shape.ts'
 import {
@@ -127,7 +129,7 @@ export async function write<Receipt>(
   if (isEnforced && violations.length > 0) throw refusal || misfit(violations)
   if (!refusal && !isRepeat) {
     await inTurns(requireRoomForUrl(command, replica.projection))
-    if ('signature' in use) await countMutation({ identity }, context.verifier)
+    if ('signature' in use) await countMutation(identity, context.verifier)
   }
   const result = await operation.commit(isEnforced && check !== null ? { ...command, check } : command, store)
   if (result.outcome === 'unfit') throw misfit(result.violations)
@@ -210,6 +212,18 @@ function* requireRoomForUrl(
     const message = `the listing ${JSON.stringify(row.listingId)} would be larger than ${MAX_LISTING_BYTES} bytes with it`
     throw invalid([{ path: 'body.storefront_url', message }], { limit: 'listing_bytes' })
   }
+}
+
+/**
+ * Must not count a known use: an observer of a signed request could resend it to use up the publisher's limit.
+ * @throws EntrepotError `rate_limited`
+ */
+async function countMutation(
+  identity: PublisherIdentity,
+  { limiter }: Pick<Verifier, 'limiter'>,
+): Promise<void> {
+  const state = await limiter('publish', `publisher:${publisherOf(identity)}`)
+  if (state?.exceeded) throw rateLimited('publisher', state)
 }
 
 function jsonBytes(value: string | null): number {
