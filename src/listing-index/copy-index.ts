@@ -287,10 +287,9 @@ export class CopyIndex {
     scope: Scope,
     status: ListingStatus | null,
   ): Pick<Decision<RankedRow>, 'otherCopies' | 'isConflict'> | undefined {
-    const [row, another] = this.#segments.rowsOf(listingId)
-    if (row === undefined) return undefined
-    const isAlone = another === undefined && this.#lanes.at(row.rows.laneOf(row.slot)).source === source
-    if (isAlone && row.rows.keyOf(row.slot) === key) return ALONE
+    const row = this.#segments.onlyRowOf(listingId)
+    const isRow = row !== undefined && this.#lanes.at(row.rows.laneOf(row.slot)).source === source
+    if (isRow && row.rows.keyOf(row.slot) === key) return ALONE
     const decisions = this.decisionsOf(listingId, scope, status)
     return decisions.find(({ decider }) => decider.source === source && decider.key === key)
   }

@@ -6,7 +6,7 @@ import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { facetText, type Scalar } from '../filter-spec/scalar.ts'
-import { countIn, forEachBit, hasBit, slotsIn } from './bitset.ts'
+import { type Bitset, countIn, forEachBit, hasBit, slotsIn } from './bitset.ts'
 import type { Column } from './column.ts'
 import type { Copy } from './copy.ts'
 import { addPriceCounts, greatest } from './key-union.ts'
@@ -178,16 +178,19 @@ const countsOf = (lanes: number): LaneCounts => {
 }
 
 function countLanes({ rows, slots, hidden }: Match, counts: LaneCounts): LaneCounts {
-  const { lanes } = rows
-  forEachBit(slots, (slot) => {
-    counts.matched[lanes[slot]!]!++
-  })
-  if (hidden !== undefined)
-    forEachBit(hidden, (slot) => {
-      counts.matched[lanes[slot]!]!++
-      counts.hidden[lanes[slot]!]!++
-    })
+  countSlots(slots, rows.lanes, counts.matched)
+  if (hidden !== undefined) {
+    countSlots(hidden, rows.lanes, counts.matched)
+    countSlots(hidden, rows.lanes, counts.hidden)
+  }
   return counts
+}
+
+/** Of all matches of every question: without a call for each they take a third of the time. */
+function countSlots(slots: Bitset, lanes: Uint16Array, counts: Uint32Array): void {
+  for (let n = 0; n < slots.length; n++)
+    for (let word = slots[n]!; word !== 0; word &= word - 1)
+      counts[lanes[n * 32 + 31 - Math.clz32(word & -word)]!]!++
 }
 
 function addCounts({ matched, hidden }: LaneCounts, all: LaneCounts): void {

@@ -8,6 +8,12 @@ export class Groups {
     return typeof locations === 'number' ? [locations] : locations
   }
 
+  /** Of an id with one row. */
+  only(listingId: string): number | undefined {
+    const locations = this.#locations.get(listingId)
+    return typeof locations === 'number' ? locations : undefined
+  }
+
   /** Ids that come or go meanwhile may be among them. @param areShared only those with several rows */
   *listingIds({ areShared = false } = {}): Generator<string> {
     for (const [id, locations] of this.#locations) if (!areShared || typeof locations !== 'number') yield id

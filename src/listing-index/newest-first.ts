@@ -78,14 +78,23 @@ function countIn(windows: readonly Window[]): number {
 function* walk(windows: readonly Window[], skip: number): Generator<Found, void> {
   const { ends, rest } =
     skip === 0 ? { ends: windows.map(({ to }) => to), rest: 0 } : skipNewest(windows, skip)
-  const rows = windows.map(({ match, from }, n) => matchedRows(match, from, ends[n]!))
+  /** The next row of each window, the newest one last. */
+  const heads = windows
+    .map(({ match: { rows, slots }, from }, n) => ({
+      rows,
+      slots,
+      from,
+      slot: highestBelow(slots, ends[n]!),
+    }))
+    .filter(({ slot, from }) => slot >= from)
+    .sort(compareRows)
   let left = rest
-  for (const found of merged(rows, compareRows)) if (left-- <= 0) yield found
-}
-
-function* matchedRows({ rows, slots }: Match, from: number, to: number): Generator<Found, void> {
-  for (let slot = highestBelow(slots, to); slot >= from; slot = highestBelow(slots, slot))
-    yield { rows, slot }
+  for (let first = heads.pop(); first !== undefined; first = heads.pop()) {
+    const { rows, slots, from, slot } = first
+    if (left-- <= 0) yield { rows, slot }
+    first.slot = highestBelow(slots, slot)
+    if (first.slot >= from) insert(heads, first, compareRows)
+  }
 }
 
 /** All that sorted parts give, of which a greater one comes first. */
@@ -102,13 +111,20 @@ export function* merged<T>(
   heads.sort((a, b) => compare(a.one, b.one))
   for (let first = heads.pop(); first !== undefined; first = heads.pop()) {
     yield first.one
+    if (heads.length === 0) return yield* first.rest
     const { done, value } = first.rest.next()
     if (done === true) continue
     first.one = value
-    let at = heads.length
-    while (at > 0 && compare(heads[at - 1]!.one, value) > 0) at--
-    heads.splice(at, 0, first)
+    insert(heads, first, (a, b) => compare(a.one, b.one))
   }
+}
+
+/** Into a sorted array, before those that are greater: mostly at its end. */
+function insert<T>(sorted: T[], one: T, compare: (a: T, b: T) => number): void {
+  let at = sorted.length
+  while (at > 0 && compare(sorted[at - 1]!, one) > 0) at--
+  if (at === sorted.length) sorted.push(one)
+  else sorted.splice(at, 0, one)
 }
 
 const compareRows = (a: Found, b: Found): number =>

@@ -89,6 +89,12 @@ export class Segments {
     return this.#groups.of(listingId).map((location) => this.#resolve(location))
   }
 
+  /** The row of an id that has no other. */
+  onlyRowOf(listingId: string): RowPlace | undefined {
+    const location = this.#groups.only(listingId)
+    return location === undefined ? undefined : this.#resolve(location)
+  }
+
   /** The row of that key in one of the lanes. */
   find(key: string, lanes: readonly number[]): RowPlace | undefined {
     const locations = this.#groups.of(listingIdOf(key))

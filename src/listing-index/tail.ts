@@ -26,6 +26,8 @@ export class Tail implements Rows {
   #base: Segment | null = null
   readonly #slotsOfBase = new Map<number, number>()
   #others: Segment | null = null
+  /** As of the latest change. */
+  #segments: readonly Segment[] | null = null
   values = 0
 
   constructor(size: number, { plan, reader, texts, sourceNameOf }: TailOptions) {
@@ -57,6 +59,7 @@ export class Tail implements Rows {
     this.#rows.set(slot, { row: held, lane, rowValues })
     this.values += count
     this.#others = null
+    this.#segments = null
     return slot
   }
 
@@ -64,6 +67,7 @@ export class Tail implements Rows {
     this.values -= this.#rows.get(slot)!.rowValues.count
     this.#rows.delete(slot)
     this.#free.push(slot)
+    this.#segments = null
     const inBase = this.#slotsOfBase.get(slot)
     if (inBase === undefined) this.#others = null
     else {
@@ -73,6 +77,11 @@ export class Tail implements Rows {
   }
 
   get segments(): readonly Segment[] {
+    this.#segments ??= this.#divide()
+    return this.#segments
+  }
+
+  #divide(): readonly Segment[] {
     if (this.#rows.size - this.#slotsOfBase.size > FEW) {
       const built = this.#build(this.slots)
       this.#base = this.#segment(built)
