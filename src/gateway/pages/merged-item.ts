@@ -5,7 +5,7 @@ import type { ListingQuery } from '../../domain/query.ts'
 import { remembered } from '../../domain/remembered.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import { type Item, MAX_VIA } from '../../domain/source/item.ts'
-import { type JsonObject, type JsonValue, sameJson } from '../../json/value.ts'
+import { type JsonObject, sameJson } from '../../json/value.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import type { Ranking } from '../../listing-index/ranking.ts'
@@ -64,8 +64,9 @@ export function shownPrice(
   source: string,
   { comparison, outliersOf }: { comparison: Comparison | undefined } & Pick<PriceBounds, 'outliersOf'>,
 ): ItemPrice | undefined {
-  const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, source)
-  const compared = comparison && itemPrice(item, comparison, { tokens, sizesOf })
+  const compared =
+    comparison &&
+    itemPrice(item, comparison, { tokens, sizesOf: (listing) => vocabulary.sizesOf(listing, source) })
   const price = compared ?? itemPrices.of(item).leading ?? undefined
   return price && markOutlier(price, outliersOf(item, source), tokens)
 }
@@ -87,25 +88,34 @@ export function mergeCopies(
   const { index, ranking } = settings
   const { scope, query, stale, unknown } = asked
   const known = knownInBetter(settings, asked, ({ coverage }) => coverage() === 'whole')
-  return copies.flatMap((copy): MergedItem[] => {
+  const shown = { ...pricing, query }
+  const items: MergedItem[] = []
+  for (const copy of copies) {
     const group = index.groupOf(copy, scope, query.status)
     // It has changed since it was found.
-    if (group === undefined) return []
+    if (group === undefined) continue
     const registry = nameIn(asked, copy)
     const rank = ranking.ranks.get(registry)!
+    const { notIn, disputed } = known(copy, rank)
     const verdict = {
       registry,
       isStale: stale.has(copy.source),
-      otherCopies: group.otherCopies
-        // A closed one of the own Registry competes with open ones, and is not named.
-        .filter(({ status }) => query.status === null || status === query.status)
-        .map((other) => ({ item: other, registry: nameIn(asked, other) })),
+      otherCopies: group.otherCopies.length === 0 ? NONE : othersIn(asked, group.otherCopies),
       isConflict: group.isConflict,
-      unchecked: unknown.flatMap((one) => (one.rank < rank ? one.name : [])),
-      ...known(copy, rank),
+      unchecked: unknown.length === 0 ? NONE : unknown.flatMap((one) => (one.rank < rank ? one.name : [])),
+      notIn,
+      disputed,
     }
-    return [mergeItem(settings, copy, verdict, { ...pricing, query })]
-  })
+    items.push(mergeItem(settings, copy, verdict, shown))
+  }
+  return items
+}
+
+/** A closed one of the own Registry competes with open ones, and is not named. */
+function othersIn(asked: Asked, copies: readonly Copy[]): Verdict['otherCopies'] {
+  const { status } = asked.query
+  const named = status === null ? copies : copies.filter((copy) => copy.status === status)
+  return named.map((copy) => ({ item: copy, registry: nameIn(asked, copy) }))
 }
 
 /** What better sources know of a listing's publisher; names by rank. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { ListingQuery } from '../../domain/query.ts'
 import { oncePerObject } from '../../domain/remembered.ts'
 import type { Holding } from '../../domain/source/holding.ts'
@@ -98,8 +99,8 @@ function wholeOf({ answers }: Asked): number | undefined {
 }
 
 /** The names of a thousand sources are long. */
-const rankedNames = oncePerObject((ranked: readonly Holding[]) =>
-  JSON.stringify(ranked.map(({ name }) => name)),
+const digestOfNames = oncePerObject((ranked: readonly Holding[]) =>
+  hash('sha256', JSON.stringify(ranked.map(({ name }) => name)), 'base64url'),
 )
 
 /** Binds a cursor to everything but the page size. */
@@ -108,7 +109,7 @@ export function questionOf(
   by: ByPrice | undefined,
   sources: readonly Holding[],
 ): string {
-  const names = rankedNames(rankSources(sources))
+  const names = digestOfNames(rankSources(sources))
   const parts = [status, publisher, filters, meaningsOf(criteria), via, names]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)
   const order = by && [by.tokens, by.per]

@@ -86,7 +86,7 @@ function fingerprint(
   rows: Uint8Array,
   { contentTag, clock }: MergedHeaderOptions,
 ): string {
-  const states = sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
+  const states = sources.map((source) => ({ ...source, age_seconds: undefined, elapsed_ms: undefined }))
   // After half a cursor's life, readers get a new one.
   const cursorPeriod = Math.floor(clock.now() / 1000 / (CURSOR_SECONDS / 2))
   const near = nearMisses?.map(({ differs, merged }) => [differs, renderItem(merged).toString()])
