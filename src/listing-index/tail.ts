@@ -22,10 +22,9 @@ export class Tail implements Rows {
   readonly #texts: TextStore
   readonly #rows = new Map<number, TailRow>()
   readonly #free: number[]
-  /** Rows of `#base` are at these slots of it; the others are built again for each query after a change. */
+  /** Rows of `#base` are at these slots of it; the others are built again after a change. */
   #base: Segment | null = null
   readonly #slotsOfBase = new Map<number, number>()
-  #others: Segment | null = null
   /** As of the latest change. */
   #segments: readonly Segment[] | null = null
   values = 0
@@ -58,7 +57,6 @@ export class Tail implements Rows {
     }
     this.#rows.set(slot, { row: held, lane, rowValues })
     this.values += count
-    this.#others = null
     this.#segments = null
     return slot
   }
@@ -69,11 +67,9 @@ export class Tail implements Rows {
     this.#free.push(slot)
     this.#segments = null
     const inBase = this.#slotsOfBase.get(slot)
-    if (inBase === undefined) this.#others = null
-    else {
-      this.#base!.delete(inBase)
-      this.#slotsOfBase.delete(slot)
-    }
+    if (inBase === undefined) return
+    this.#base!.delete(inBase)
+    this.#slotsOfBase.delete(slot)
   }
 
   get segments(): readonly Segment[] {
@@ -85,15 +81,12 @@ export class Tail implements Rows {
     if (this.#rows.size - this.#slotsOfBase.size > FEW) {
       const built = this.#build(this.slots)
       this.#base = this.#segment(built)
-      this.#others = null
       this.#slotsOfBase.clear()
       for (const [n, slot] of built.slots.entries()) this.#slotsOfBase.set(slot, n)
     }
     const others = this.slots.filter((slot) => !this.#slotsOfBase.has(slot))
-    if (others.length > 0) this.#others ??= this.#segment(this.#build(others))
-    return [others.length > 0 && this.#others, this.#slotsOfBase.size > 0 && this.#base].filter(
-      (segment): segment is Segment => segment instanceof Segment,
-    )
+    const segments = others.length > 0 ? [this.#segment(this.#build(others))] : []
+    return this.#slotsOfBase.size > 0 ? [...segments, this.#base!] : segments
   }
 
   /** All rows, for a segment. `slots`: where each of its rows is. */

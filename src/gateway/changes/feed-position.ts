@@ -27,25 +27,25 @@ export function sealPosition(
   question: string,
   incarnation: string,
 ): string {
-  const bits = missing.toString(16).padStart(MISSING_LENGTH, '0')
-  const text = `${digits(position)}${digits(caughtUpTo)}${bits}${digits(Math.floor(at))}${start.padStart(START_LENGTH)}`
-  return seal(text, question, keyOf(incarnation))
+  const text = JSON.stringify([position, caughtUpTo, missing.toString(16), start, Math.floor(at)])
+  return seal(text.padEnd(LENGTH), question, keyOf(incarnation))
 }
 
 /** @throws EntrepotError `bad_request` for a text that is no position, `gone` for one of another log or query */
-export function openPosition(position: string, question: string, incarnation: string): FeedPosition {
-  const bytes = Buffer.from(position.slice(0, MAX_LENGTH), 'base64url')
-  if (position === '' || bytes.toString('base64url') !== position)
+export function openPosition(sealed: string, question: string, incarnation: string): FeedPosition {
+  const bytes = Buffer.from(sealed.slice(0, MAX_LENGTH), 'base64url')
+  if (sealed === '' || bytes.toString('base64url') !== sealed)
     throw new EntrepotError('bad_request', 'since: is not a position, which is a text in base64url')
-  const text = unseal(position, question, keyOf(incarnation))
+  const text = unseal(sealed, question, keyOf(incarnation))
   if (text === null) throw goneError('is too old, or is one of another query, reader or service')
-  return {
-    position: Number(text.slice(0, POSITION_LENGTH)),
-    caughtUpTo: Number(text.slice(POSITION_LENGTH, 2 * POSITION_LENGTH)),
-    missing: BigInt(`0x${text.slice(2 * POSITION_LENGTH, -START_LENGTH - POSITION_LENGTH)}`),
-    at: Number(text.slice(-START_LENGTH - POSITION_LENGTH, -START_LENGTH)),
-    start: text.slice(-START_LENGTH).trimStart(),
-  }
+  const [position, caughtUpTo, missing, start, at] = JSON.parse(text) as [
+    number,
+    number,
+    string,
+    string,
+    number,
+  ]
+  return { position, caughtUpTo, missing: BigInt(`0x${missing}`), start, at }
 }
 
 export function goneError(why: string): EntrepotError {
@@ -55,23 +55,19 @@ export function goneError(why: string): EntrepotError {
   )
 }
 
-const POSITION_LENGTH = 16
-/** Hexadecimal digits: 64 bits. */
-const MISSING_LENGTH = 16
-const MAX_MISSING = 64
-/** Characters of a random id. */
-const START_LENGTH = 16
+/** Characters of what is sealed, of three times, a random id and `missing`: shorter numbers must not show. */
+const LENGTH = 120
 const MAX_LENGTH = 1000
+/** Bits of `missing`. */
+const MAX_MISSING = 64
 
 /** Of the source of that rank among those of a reader; all ranks beyond the last bit share it. */
 export const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
-
-const digits = (position: number): string => String(position).padStart(POSITION_LENGTH, '0')
 
 let latest: { incarnation: string; key: KeyObject } | null = null
 
 function keyOf(incarnation: string): KeyObject {
   if (latest?.incarnation !== incarnation)
-    latest = { incarnation, key: sealingKey(incarnation, 'entrepot changes 1') }
+    latest = { incarnation, key: sealingKey(incarnation, 'entrepot changes 2') }
   return latest.key
 }
