@@ -204,7 +204,6 @@ export class Segment implements Rows {
 
   rowAt(slot: number): HeldRow {
     const { chunks, starts, lengths, meanings, terms, origins } = this.#data
-    const origin = sharedAt(origins, slot)
     return {
       key: this.keyOf(slot),
       seller: this.sellerOf(slot),
@@ -213,7 +212,7 @@ export class Segment implements Rows {
       status: this.statusOf(slot),
       meaning: sharedAt(meanings, slot),
       terms: sharedAt(terms, slot),
-      ...(origin && { origin }),
+      origin: sharedAt(origins, slot),
     }
   }
 

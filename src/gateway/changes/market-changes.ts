@@ -127,8 +127,7 @@ function sealNow({ stored: { log }, clock }: ChangesSettings, missing: bigint, q
 function questionIn({ epoch }: StoredLog, { request, query, ranked }: ChangesView): string {
   const isOwn = ranked.every((source) => source.isOwn)
   // The sources say what follows from the gateways that it has passed.
-  const question = questionOf({ ...query, via: [] }, undefined, ranked)
-  return JSON.stringify([request.reader.digest, question, isOwn ? '' : epoch])
+  return questionOf([request.reader.digest, isOwn ? '' : epoch], { query, sources: ranked })
 }
 
 /** @throws EntrepotError `gone` */

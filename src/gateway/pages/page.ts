@@ -56,8 +56,9 @@ export async function readPage(
     request,
   })
   const hasCursor = cursor !== undefined
+  const sources = visibleSources(settings.sources, request)
   const question = hasCursor
-    ? JSON.stringify([reader.filter.key, questionOf(query, by, visibleSources(settings.sources, request))])
+    ? questionOf([reader.filter.key, ...(query.via ?? [])], { query, by, sources })
     : ''
   const from = isFirst ? null : cursors.open(cursor, question)
   const matches = await matchesOf(settings, asked)
@@ -103,16 +104,16 @@ const digestOfNames = oncePerObject((ranked: readonly Holding[]) =>
   hash('sha256', JSON.stringify(ranked.map(({ name }) => name)), 'base64url'),
 )
 
-/** Binds a cursor to everything but the page size. */
-export function questionOf(
-  { status, publisher, filters, criteria, via, priceLimit }: ListingQuery,
-  by: ByPrice | undefined,
-  sources: readonly Holding[],
-): string {
-  const names = digestOfNames(rankSources(sources))
-  const parts = [status, publisher, filters, meaningsOf(criteria), via, names]
-  if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)
-  const order = by && [by.tokens, by.per]
+/** Without the gateways that it has passed. */
+const textOf = oncePerObject(({ status, publisher, filters, criteria, priceLimit }: ListingQuery) => {
   const limit = priceLimit && [priceLimit.tokens, priceLimit.per, String(priceLimit.max)]
-  return JSON.stringify([...parts, order ?? null, limit ?? null])
+  return JSON.stringify([status, publisher, filters, meaningsOf(criteria), limit])
+})
+
+type BoundQuestion = { query: ListingQuery; sources: readonly Holding[]; by?: ByPrice | undefined }
+
+/** What a cursor or a position is bound to: everything but the page size. @param asker lines of text */
+export function questionOf(asker: readonly string[], { query, sources, by }: BoundQuestion): string {
+  const order = by && JSON.stringify([by.tokens, by.per])
+  return [textOf(query), digestOfNames(rankSources(sources)), order, ...asker].join('\n')
 }
