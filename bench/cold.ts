@@ -9,8 +9,9 @@ import type { Bench, TableRow } from './table.ts'
 
 const LISTINGS = 200
 const CONNECTIONS = 4
-const ROUNDS = 6
-const ROUND_MS = 2000
+const WARM_UP_MS = 3000
+const ROUNDS = 30
+const ROUND_MS = 400
 
 export const cold: Bench = {
   name: 'cold',
@@ -29,7 +30,7 @@ async function measure(count: number, budget: string): Promise<TableRow> {
   try {
     await whenHeld(servers.gateway.url)
     const rates = { naive: [] as number[], gateway: [] as number[] }
-    for (const server of Object.values(servers)) await queriesPerSecond(server)
+    for (const server of Object.values(servers)) await queriesPerSecond(server, WARM_UP_MS)
     for (let round = 0; round < ROUNDS; round++)
       for (const name of ['naive', 'gateway'] as const)
         rates[name].push(await queriesPerSecond(servers[name]))
@@ -51,12 +52,12 @@ const script = (name: string): string => fileURLToPath(new URL(`./${name}`, impo
 let queries = 0
 
 /** Every query is distinct, and excludes nothing. */
-async function queriesPerSecond({ url }: Child): Promise<number> {
+async function queriesPerSecond({ url }: Child, ms = ROUND_MS): Promise<number> {
   const pool = new Pool(url, { connections: CONNECTIONS })
   const started = performance.now()
   let answered = 0
   const sendQueries = async (): Promise<void> => {
-    while (performance.now() - started < ROUND_MS) {
+    while (performance.now() - started < ms) {
       const path = `/listings?vcpu_count_min=-${++queries}&limit=50`
       const { statusCode, body } = await pool.request({ path, method: 'GET' })
       const text = await body.text()

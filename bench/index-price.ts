@@ -3,11 +3,13 @@ import type { PriceOrder } from '../src/domain/price/price-order.ts'
 import type { Criterion, FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
-
+import { CopyIndex } from '../src/listing-index/copy-index.ts'
+import type { CopyMatches } from '../src/listing-index/copy-matches.ts'
+import { SourceSet } from '../src/listing-index/source-set.ts'
 import { byBasis } from '../test/helpers/grouping.ts'
-import type { OneSource } from '../test/helpers/one-source.ts'
-import { CHAINS, favouring, randomFrom, TOKENS } from './generate-listings.ts'
-import { build, LISTINGS, memoryRow, percentile, randomFilters, timed } from './index.ts'
+import { run } from '../test/helpers/steps.ts'
+import { CHAINS, favouring, generateListings, randomFrom, TOKENS } from './generate-listings.ts'
+import { LISTINGS, percentile, randomFilters, timed } from './index.ts'
 import type { Bench, TableRow } from './table.ts'
 
 const QUERIES = 500
@@ -19,15 +21,15 @@ const FIELDS = ['gpu_model', 'region', 'gpu_interconnect']
 
 export const indexPrice: Bench = {
   name: 'index-price',
-  what: `${LISTINGS.toLocaleString('en')} listings in memory; pages of ${PAGE} in the order of price, and facets over three fields with prices`,
+  what: `${LISTINGS.toLocaleString('en')} rows in memory, half of them worse copies; pages of ${PAGE} in the order of price, and facets over three fields with prices`,
   run: async () => {
     const spec = readFilterSpec(fileURLToPath(new URL('../config/filter-spec.yaml', import.meta.url)))
-    const built = await build(spec)
+    const ask = build(spec)
     const random = randomFrom(11)
     const filters = (count: number) => parseCriteria(spec, [...randomFilters(random, count)])
     const page = (criteria: readonly Criterion[]) =>
-      firstPage(built.index, criteria, random() < 0.5 ? favouring(TOKENS, random) : null)
-    const facets = (criteria: readonly Criterion[]) => countAll(built.index, criteria, spec)
+      firstPage(ask(criteria), random() < 0.5 ? favouring(TOKENS, random) : null)
+    const facets = (criteria: readonly Criterion[]) => countAll(ask(criteria), spec)
     return [
       ...rowsFor(
         'page, two filters',
@@ -49,14 +51,23 @@ export const indexPrice: Bench = {
         10,
         repeat(FACET_QUERIES, () => facets(filters(2))),
       ),
-      memoryRow(built, '1.6'),
     ]
   },
 }
 
+/** Two sources with the same listings: all open ones that match. */
+function build(spec: FilterSpec): (criteria: readonly Criterion[]) => CopyMatches {
+  const index = new CopyIndex(spec.filters.values())
+  const names = ['better', 'worse']
+  const ranking = run(index.rank({ names, groupBy: 'listing' }))
+  const sources = names.map((name) => index.addSource(name))
+  for (const source of sources) run(index.load(source, [...generateListings(LISTINGS / names.length)]))
+  const scope = { ranking, sources: new SourceSet(sources) }
+  return (criteria) => run(index.match(scope, { status: 'open', criteria }))
+}
+
 /** With the counts that order the groups: of one token by unit, or of every basis. */
-function firstPage(index: OneSource, criteria: readonly Criterion[], token: string | null): number {
-  const matches = index.matches({ status: 'open', criteria })
+function firstPage(matches: CopyMatches, token: string | null): number {
   const tokens =
     token === null ? null : CHAINS.map((chain) => ({ chain, address: token, symbol: token, decimals: 6 }))
   const offers = [...matches.offers(tokens)].toSorted(([, a], [, b]) => b.publishers - a.publishers)
@@ -67,19 +78,14 @@ function firstPage(index: OneSource, criteria: readonly Criterion[], token: stri
   return bytes
 }
 
-function countAll(index: OneSource, criteria: readonly Criterion[], spec: FilterSpec): number {
-  const matches = index.matches({ status: 'open', criteria })
+function countAll(matches: CopyMatches, spec: FilterSpec): number {
   const fields = FIELDS.map((name) => spec.filters.get(name)!)
-  const steps = matches.facets(fields, byBasis('gpu'))
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value.prices.size
-  }
+  return run(matches.facets(fields, byBasis('gpu'))).prices.size
 }
 
 /** Ascending, without those of the warm-up. */
-function repeat(count: number, run: () => unknown): number[] {
-  const times = Array.from({ length: WARM_UP + count }, () => timed(run))
+function repeat(count: number, ask: () => unknown): number[] {
+  const times = Array.from({ length: WARM_UP + count }, () => timed(ask))
   return times.slice(WARM_UP).toSorted((a, b) => a - b)
 }
 
