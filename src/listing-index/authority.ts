@@ -57,11 +57,14 @@ export function decide<C extends RankedCopy>(
   })
 }
 
-function competes(copy: RankedCopy, status: ListingStatus | null): boolean {
+type StatusOfCopy = Pick<RankedCopy, 'status' | 'isOwn'>
+
+/** Rule 3. */
+export function competes(copy: StatusOfCopy, status: ListingStatus | null): boolean {
   return hasStatus(copy, status) || (copy.isOwn && status === 'open')
 }
 
-function hasStatus(copy: RankedCopy, status: ListingStatus | null): boolean {
+function hasStatus(copy: StatusOfCopy, status: ListingStatus | null): boolean {
   return status === null || copy.status === status
 }
 

@@ -1,6 +1,5 @@
-import type { ListingStatus } from '../domain/listing.ts'
 import type { ListingIdentity } from '../domain/listing-identity.ts'
-import { type Decision, decide, type RankedCopy } from './authority.ts'
+import { competes, type Decision, decide, type RankedCopy } from './authority.ts'
 import { bitset, clearBit, hasBit, setBit } from './bitset.ts'
 import type { Copy } from './copy.ts'
 import { LaneSets } from './lane-sets.ts'
@@ -47,7 +46,7 @@ export class Ranking {
   readonly #marks = new WeakMap<Rows, Marks>()
   readonly #sets = new LaneSets((set) => this.#masks.setCame(set))
   readonly #masks: Masks
-  /** No row is left out while it is 0: rows that have moved count twice until they are forgotten where they were. */
+  /** Rows that are left out. */
   #outs = 0
 
   /** To be made by `CopyIndex.rank`. */
@@ -62,7 +61,7 @@ export class Ranking {
       sets: this.#sets,
       exists: (lane, selected) => this.#exists(lane, selected),
       hides: ({ source, status }, selected) =>
-        hasStatus(status, selected.status) || (selected.status === 'open' && rows.source(source).isOwn),
+        competes({ status, isOwn: rows.source(source).isOwn }, selected.status),
     })
   }
 
@@ -149,7 +148,6 @@ export class Ranking {
       if (isOut) {
         setBit(to.out, slot)
         to.outs++
-        this.#outs++
       }
     }
   }
@@ -284,8 +282,4 @@ const OUTS_PER_STEP = 64
 
 const marksOf = (size: number): Marks => {
   return { under: new Uint32Array(size), out: bitset(size), unders: 0, outs: 0, version: 1 }
-}
-
-function hasStatus(status: ListingStatus, asked: ListingStatus | null): boolean {
-  return asked === null || status === asked
 }

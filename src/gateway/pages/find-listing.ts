@@ -6,7 +6,7 @@ import { DIRECTORY, joinMissing } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { matchesAll } from '../../filter-spec/evaluate.ts'
 import { criteriaIn } from '../../filter-spec/filter.ts'
-import { decide, type RankedCopy } from '../../listing-index/authority.ts'
+import { type Decision, decide, type RankedCopy } from '../../listing-index/authority.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../../listing-index/ranking.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
@@ -126,8 +126,8 @@ class Search {
   /** Without the copies of listings whose best copy is outside the view. */
   withinView(answers: readonly Answer[]): readonly Answer[] {
     const outside = new Set<Item>()
-    for (const { decider, otherCopies } of decide(this.#copiesIn(answers), { status: null }))
-      if (!this.#isInView(decider)) for (const { copy } of [decider, ...otherCopies]) outside.add(copy)
+    for (const { decider, otherCopies, isShown } of this.#decisions(answers))
+      if (!isShown) for (const { copy } of [decider, ...otherCopies]) outside.add(copy)
     return answers.map((answer) => {
       const items = answer.items.filter((item) => !outside.has(item))
       return { ...answer, items, matched: items.length }
@@ -139,8 +139,7 @@ class Search {
    * first of these with an item.
    */
   merge(answers: readonly Answer[], seen: readonly Answer[], best: Answer, bounds: PriceBounds): MergedItem {
-    const decisions = decide(this.#copiesIn(answers), { status: null, matches: this.#isInView })
-    const { decider, otherCopies, isConflict } = decisions.find(({ isShown }) => isShown)!
+    const { decider, otherCopies, isConflict } = this.#decisions(answers).find(({ isShown }) => isShown)!
     const better = seen.filter(({ rank }) => rank < best.rank)
     const unchecked = better.flatMap(({ source, answer }) =>
       answer instanceof SourceError && answer.traits.state !== 'skipped' ? [source.name] : [],
@@ -165,12 +164,14 @@ class Search {
 
   /** Names of the sources that hold a copy of a listing of the view, as far as the better copies are known. */
   #holdersInView(answers: readonly Answer[]): ReadonlySet<string> {
-    const decisions = decide(this.#copiesIn(answers), { status: null })
-    return new Set(
-      decisions
-        .filter(({ decider }) => this.#isInView(decider))
-        .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies].map(({ registry }) => registry)),
-    )
+    const shown = this.#decisions(answers).filter(({ isShown }) => isShown)
+    const copies = shown.flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
+    return new Set(copies.map(({ registry }) => registry))
+  }
+
+  /** Of any status; shown is what is in the view. */
+  #decisions(answers: readonly Answer[]): Decision<Found>[] {
+    return decide(this.#copiesIn(answers), { status: null, matches: this.#isInView })
   }
 
   /**

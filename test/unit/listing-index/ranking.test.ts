@@ -9,6 +9,7 @@ import {
   decideAll,
   documentOf,
   inOrder,
+  isOut,
   type ModelCopy,
   move,
   type Question,
@@ -38,6 +39,10 @@ test('ranking: what any question shows is what the rule of authority decides ove
           }
       }
       t.is(world.index.selfCheck(world.ranking, 20), 0)
+      t.is(
+        world.ranking.leavesOut,
+        world.copies.some((copy) => isOut(copy, world.blocked)),
+      )
     }),
     { numRuns: runs(1000) },
   )
