@@ -7,7 +7,7 @@ import { EntrepotError } from '../errors.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import type { NotCounted } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
-import { askNow, matchesOf, outcomesOf } from './asked.ts'
+import { askNow, matchesOf, outcomesOf } from './ask.ts'
 import {
   type ChangesSettings,
   currentPosition,

@@ -10,7 +10,7 @@ import {
   type SourceStatusJson,
   type SourcesCounted,
 } from '../wire/source.ts'
-import type { AskRequest, Outcome } from './asking.ts'
+import type { AskRequest, Outcome } from './ask.ts'
 import type { MarketSettings } from './market-settings.ts'
 import type { MergedItem } from './pages/merged-item.ts'
 
@@ -189,12 +189,12 @@ export function assertAnswerable(
 ): void {
   if (requireAll && reports.sources.some(({ state }) => state !== 'loaded'))
     throw incompleteError('Not every Registry has a current answer: see sources', reports)
-  if (!outcomes.some(hasAnswered)) throw noSourceError(outcomes, reports, isLoop)
+  if (!outcomes.some(isUsable)) throw noSourceError(outcomes, reports, isLoop)
   // The gateway where the question began reads the sources itself that were skipped as a loop.
   const upstreams = outcomes.filter(
     (outcome) => !outcome.source.isOwn && !NOT_ASKED.includes(failureOf(outcome)),
   )
-  if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
+  if (total === 0 && upstreams.length > 0 && !upstreams.some(isUsable) && !isLoop)
     throw noSourceError(upstreams, reports)
 }
 
@@ -231,6 +231,6 @@ function failureOf({ answer }: Outcome): SourceReason | null {
   return answer instanceof SourceError ? answer.reason : null
 }
 
-function hasAnswered(outcome: Outcome): boolean {
+function isUsable(outcome: Outcome): boolean {
   return failureOf(outcome) === null
 }

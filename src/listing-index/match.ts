@@ -60,9 +60,16 @@ function matchRows(
 ): number {
   const words = slots.length
   const all = standing.length === 0 ? criteria : [...criteria, ...standing]
-  const sets = criteriaSets(segment, all)
+  const indexed = all.flatMap((criterion) => {
+    const column = segment.columnOf(criterion.filter)
+    return column === undefined ? [] : { criterion, column }
+  })
+  const sets = indexed.map(({ criterion, column }, n) => passing(column, criterion, spare(n, words)))
   if (judgedBy !== undefined)
-    judge(segment, all, sets, ({ filter }, lane) => judgedBy.get(laneAt(lane).source)?.get(filter.name))
+    for (const [n, { criterion }] of indexed.entries()) {
+      const { name } = criterion.filter
+      sets[n] = judged(segment, sets[n]!, (lane) => judgedBy.get(laneAt(lane).source)?.get(name))
+    }
   const { length } = sets
   if (mask !== null) sets.push(mask)
   if (lanes !== undefined) sets.push(lanesIn(segment, (lane) => lanes(laneAt(lane))))
@@ -73,33 +80,23 @@ function matchRows(
   return length === all.length || count === 0 || scan === undefined ? count : scan.keep(segment, slots, all)
 }
 
-function criteriaSets(segment: Segment, criteria: readonly Criterion[]): Bitset[] {
-  const sets: Bitset[] = []
-  for (const criterion of criteria) {
-    const column = segment.columnOf(criterion.filter)
-    if (column !== undefined) sets.push(passing(column, criterion, spare(sets.length, segment.live.length)))
-  }
-  return sets
-}
-
 /**
- * Replaces what columns say of rows that their sources have judged.
+ * What a column says of the rows, but for those that their sources have judged.
  * @param judgedIn the sellers whose rows of the lane pass; `null`: all, `undefined`: the column says it
  */
-function judge(
+function judged(
   segment: Segment,
-  criteria: readonly Criterion[],
-  sets: Bitset[],
-  judgedIn: (criterion: Criterion, lane: number) => ReadonlySet<number> | null | undefined,
-): void {
-  const inColumns = criteria.filter(({ filter }) => segment.columnOf(filter) !== undefined)
-  for (const [n, criterion] of inColumns.entries())
-    for (const sellers of new Set(segment.countByLane.keys().map((lane) => judgedIn(criterion, lane)))) {
-      if (sellers === undefined) continue
-      const judged = lanesIn(segment, (lane) => judgedIn(criterion, lane) === sellers)
-      const passed = sellers === null ? judged : segment.sellers.having(sellers, bitset(segment.size))
-      sets[n] = sets[n]!.map((word, at) => (word & ~judged[at]!) | (passed[at]! & judged[at]!))
-    }
+  passing: Bitset,
+  judgedIn: (lane: number) => ReadonlySet<number> | null | undefined,
+): Bitset {
+  let slots = passing
+  for (const sellers of new Set(segment.countByLane.keys().map(judgedIn))) {
+    if (sellers === undefined) continue
+    const judged = lanesIn(segment, (lane) => judgedIn(lane) === sellers)
+    const passed = sellers === null ? judged : segment.sellers.having(sellers, bitset(segment.size))
+    slots = slots.map((word, at) => (word & ~judged[at]!) | (passed[at]! & judged[at]!))
+  }
+  return slots
 }
 
 function lanesIn({ size, lanes, countByLane }: Segment, isIn: (lane: number) => boolean): Bitset {

@@ -36,6 +36,11 @@ export function hasAnswered(state: string): boolean {
   return state === 'loaded' || state === 'stale'
 }
 
+/** Whether listings of the source are there: all, or the newest. */
+export function isShown(state: string): boolean {
+  return hasAnswered(state) || state === 'partial'
+}
+
 /** Whether the first pull of the source is under way. */
 export function isArriving(state: string): boolean {
   return state === 'loading' || state === 'not_yet_loaded'

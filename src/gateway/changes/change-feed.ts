@@ -3,7 +3,7 @@ import { randomId } from '../../domain/random-id.ts'
 import type { Holding, HoldingChange } from '../../domain/source/holding.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyIndex } from '../../listing-index/copy-index.ts'
-import { type SourceChange, type States, statesOf } from './held-copy.ts'
+import { type SourceChange, type States, statesOf } from './copy-state.ts'
 import type { LogInMemory } from './log-in-memory.ts'
 import { type FollowedRegistry, StoredLog, type StoredLogOptions } from './stored-log.ts'
 

@@ -24,9 +24,8 @@ export class LogInMemory {
     return this.#latest.size
   }
 
-  /** Takes what follows the entries that were read. @returns `false` for another log, of which all has to be read */
-  add({ incarnation, entries, droppedTo }: FeedRead): boolean {
-    if (incarnation !== this.incarnation) return false
+  /** Takes what follows the entries that were read, of the same log. */
+  add({ entries, droppedTo }: Pick<FeedRead, 'entries' | 'droppedTo'>): void {
     for (const entry of entries) {
       if (entry.position <= this.end) continue
       this.#entries.push(entry)
@@ -39,7 +38,6 @@ export class LogInMemory {
     this.#dropTo(droppedTo)
     if (this.#entries.length > 2 * this.size + SLACK)
       this.#entries = this.#entries.filter((entry) => this.#isLatest(entry))
-    return true
   }
 
   begin(incarnation: string): void {

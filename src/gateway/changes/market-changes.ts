@@ -9,7 +9,7 @@ import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
-import { askNow } from '../asked.ts'
+import { askNow } from '../ask.ts'
 import type { CheckedQuery, Question } from '../market-query.ts'
 import type { MarketSettings, MarketSource } from '../market-settings.ts'
 import { questionOf } from '../pages/page.ts'
@@ -216,16 +216,18 @@ async function readEntries(
     for (const entry of log.after(position)) {
       const rank = rankOf.get(entry.source)
       const change = rank === undefined ? null : changeOf(looking, view, entry, from.caughtUpTo)
-      hasMore = change !== null && change !== UNKNOWN && changes.length === limit
-      if (hasMore) break
       if (change === UNKNOWN) missing |= bitOf(rank!)
-      else if (change !== null) changes.push(change)
+      else if (change !== null) {
+        hasMore = changes.length === limit
+        if (hasMore) break
+        changes.push(change)
+      }
       position = entry.position
-      if (rank !== undefined) scanned++
       work += rank === undefined ? 1 / PASSED_BY : 1
       if (work >= TURN) break
     }
     if (!hasMore && work < TURN) position = Math.max(position, log.end)
+    scanned += work
     if (scanned >= MAX_SCANNED) hasMore ||= position < log.end
     if (hasMore || position >= log.end) {
       const caughtUpTo = hasMore ? from.caughtUpTo : position

@@ -5,8 +5,8 @@ import { randomId } from '../../domain/random-id.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { Feed, NewFeedChange } from '../../store/feed.ts'
+import type { SourceChange } from './copy-state.ts'
 import { EarlierCopies } from './earlier-copies.ts'
-import type { SourceChange } from './held-copy.ts'
 import { LogInMemory, nameOf } from './log-in-memory.ts'
 
 /** Entries per read, and per append: about 10 ms of SQLite. */

@@ -10,15 +10,18 @@ import { type Decision, decide, type RankedCopy } from '../../listing-index/auth
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../../listing-index/ranking.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
-import { askNow, byRank, LOOP, nameIn } from '../asked.ts'
 import {
   type AnswerFacts,
   type Asked,
   type Asker,
+  askNow,
+  byRank,
+  LOOP,
+  nameIn,
   type Outcome,
   type SourceAnswer,
   withBudget,
-} from '../asking.ts'
+} from '../ask.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { isSignable } from '../signable.ts'
 import {

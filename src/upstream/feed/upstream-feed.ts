@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { coversRegistry } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
+import { isShown } from '../../wire/describe-missing.ts'
 import { POSITION, queryParameters } from '../page/fetch-page.ts'
 import { conditionsOf, MAX_ITEM_BYTES } from '../page/listing-page.ts'
 import type { UpstreamQuery } from '../push-down.ts'
@@ -36,9 +37,6 @@ const BATCH = 100
 const SETTLE_MS = 10_000
 /** The stream is wrong, or its position: only a pull helps. */
 const DOUBTS: readonly SourceReason[] = ['bad_envelope', 'not_json', 'too_large', 'http_400', 'http_410']
-
-/** States of a source of a gateway whose listings it shows. */
-const PRESENT: ReadonlySet<string> = new Set(['loaded', 'stale', 'partial'])
 
 /** Follows `GET /changes` of an upstream from the position of its latest pull on, and applies the changes to what is held. */
 export class UpstreamFeed {
@@ -159,7 +157,7 @@ export class UpstreamFeed {
 
   /** Whether a pull would say otherwise whether the source is missing. */
   #isUnknownState({ registry, state }: FeedChange & { kind: 'source' }): boolean {
-    const isMissing = !PRESENT.has(state)
+    const isMissing = !isShown(state)
     const { missing = [] } = this.#options.state.current ?? {}
     const isReported = missing.some((entry) => entry.state !== 'partial' && coversRegistry(entry, registry))
     return isMissing !== isReported

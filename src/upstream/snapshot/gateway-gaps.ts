@@ -7,6 +7,7 @@ import {
   type MissingSource,
 } from '../../domain/source/missing-source.ts'
 import type { PersistedMissing } from '../../domain/source/saved-snapshot.ts'
+import { isShown } from '../../wire/describe-missing.ts'
 import type { FeedChange } from '../feed/feed-change.ts'
 import type { Pull } from './pull.ts'
 import { MAX_COPIES } from './snapshot.ts'
@@ -56,7 +57,7 @@ export function missingAfter(
   change: FeedChange,
   { gatewayId }: HeldSnapshot,
 ): HeldSnapshot['missing'] {
-  if (change.kind !== 'source' || !ANSWERING.includes(change.state)) return missing
+  if (change.kind !== 'source' || !isShown(change.state)) return missing
   const { registry, part } = change
   const isOther = (entry: MissingSource): boolean => entry.state !== 'partial' || entry.registry !== registry
   if (part === undefined && missing?.every(isOther) !== false) return missing
@@ -64,8 +65,6 @@ export function missingAfter(
   const now = part === undefined ? others : [...others, addReporter(part, gatewayId)].slice(0, MAX_MISSING)
   return now.length > 0 ? now : undefined
 }
-
-const ANSWERING: readonly string[] = ['loaded', 'stale', 'partial']
 
 export function isHeldInPart({ origin }: Item, missing: HeldSnapshot['missing'] = []): boolean {
   return missing.some((one) => one.state === 'partial' && origin && coversRegistry(one, origin.registry))
