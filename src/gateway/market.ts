@@ -123,7 +123,7 @@ export class Market {
         bothHold,
         page.isCurrent,
       ),
-      changesPosition: position?.text,
+      changesPosition: position?.seal(),
     }
   }
 
@@ -134,7 +134,7 @@ export class Market {
     const question = await this.#ask(query, request)
     // Before anything is read: what changes meanwhile comes once more.
     const position = this.#changes && currentPosition(this.#changes, question)
-    return { ...(await streamListings(this.#settings, question)), changesPosition: position?.text }
+    return { ...(await streamListings(this.#settings, question)), changesPosition: position?.seal() }
   }
 
   /** Of any status. `registry`: as in an item's `_meta`; `null` for all sources. */

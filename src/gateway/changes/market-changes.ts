@@ -69,7 +69,8 @@ export async function followChanges(
   // Of the names by which reads are shared, many are kept.
   const digest = hash('sha256', question, 'base64url')
   const open = (text: string) => openPosition(text, question, stored.log.incarnation)
-  const start = since ?? sealNow(settings, shownNow(settings, view).missing, question)
+  const now = () => positionNow(settings, shownNow(settings, view).missing)
+  const start = since ?? sealPosition(now(), question, stored.log.incarnation)
   let latest = { incarnation: stored.log.incarnation, text: start, position: open(start) }
   if (latest.position.position > stored.log.end) await readBehind(stored, checked.request.signal)
   checkPosition(settings, view, latest.position)
@@ -100,28 +101,29 @@ function readBehind(stored: StoredLog, caller: AbortSignal): Promise<void> {
   return withDeadline({ ms: READ_MS, timeoutError, caller }, (signal) => raceAbort(stored.read(), signal))
 }
 
-/** The position of now, for a reading that begins, and whether it is still good. */
+/** The position of now, for a reading that begins: to be sealed beside its cursor, and whether it is still good. */
 export function currentPosition(
   settings: ChangesSettings,
   question: Question,
-): { text: string; isGood: () => boolean } {
+): { seal: () => string; isGood: () => boolean } {
   const { stored, sources } = settings
   const { log } = stored
-  const { incarnation, end } = log
   const view = viewOf(sources, question)
   const { missing } = shownNow(settings, view)
-  const text = sealNow(settings, missing, questionIn(stored, view))
+  const now = positionNow(settings, missing)
+  const { incarnation } = log
   return {
-    text,
+    seal: () => sealPosition(now, questionIn(stored, view), incarnation),
     isGood: () =>
-      log.incarnation === incarnation && log.reachesBack(end) && shownNow(settings, view).missing === missing,
+      log.incarnation === incarnation &&
+      log.reachesBack(now.position) &&
+      shownNow(settings, view).missing === missing,
   }
 }
 
-function sealNow({ stored: { log }, clock }: ChangesSettings, missing: bigint, question: string): string {
-  const { end, incarnation } = log
-  const now = { position: end, caughtUpTo: end, missing, start: log.startBefore(end), at: clock.now() * 1000 }
-  return sealPosition(now, question, incarnation)
+function positionNow({ stored: { log }, clock }: ChangesSettings, missing: bigint): FeedPosition {
+  const { end } = log
+  return { position: end, caughtUpTo: end, missing, start: log.startBefore(end), at: clock.now() * 1000 }
 }
 
 function questionIn({ epoch }: StoredLog, { request, query, ranked }: ChangesView): string {
