@@ -2,7 +2,7 @@ import { raceAbort, withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { Reader } from '../domain/reader.ts'
 import { keepLatest } from '../domain/remembered.ts'
-import type { FoundCopies, HeldAnswer, Holding } from '../domain/source/holding.ts'
+import type { AnswerFacts, HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns } from '../domain/turns.ts'
@@ -24,8 +24,6 @@ export type SourceAnswer<Facts = HeldAnswer> = {
   rank: number
   answer: Facts | SourceError
 }
-
-export type AnswerFacts = Omit<FoundCopies, 'copies'> & Pick<HeldAnswer, 'part'>
 
 /** What one source says in an answer. */
 export type Outcome = SourceAnswer<AnswerFacts> & {

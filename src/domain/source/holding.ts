@@ -51,14 +51,11 @@ export type SourcePart = {
 /** What is held for a question: `source` has its rows (`CopyIndex.addSource`), the rest is what answers say of them. */
 export type HeldAnswer = AnswerFacts & {
   source: number
-  /** Absent where all its listings are there. */
-  part?: SourcePart | undefined
   /** Whether the rows are the newest of `part.of` matches: a full page of them lacks nothing. */
   isNewest?: boolean
   /** Names of filters of the question that the source has applied itself: its rows match them. Absent: none. */
   judged?: ReadonlySet<string>
-  /** Whether this may be reported again, whatever the rows are by then. `now`: ms since the epoch, monotonic. */
-  isCurrent: (now?: number) => boolean
+  isCurrent: NonNullable<AnswerFacts['isCurrent']>
 }
 
 export type OneListing = Pick<ListingQuery, 'caching' | 'trace'> & {
@@ -67,14 +64,10 @@ export type OneListing = Pick<ListingQuery, 'caching' | 'trace'> & {
   ignoresHeld?: boolean
 }
 
-export type FoundCopies = AnswerFacts & {
-  copies: readonly Item[]
-  /** As in `HeldAnswer`. Absent: the answer is not given again. */
-  isCurrent?: HeldAnswer['isCurrent'] | undefined
-}
+export type FoundCopies = AnswerFacts & { copies: readonly Item[] }
 
 /** What a source says of its answer. */
-type AnswerFacts = {
+export type AnswerFacts = {
   /** When its first page was requested, in ms since the Unix epoch; its age counts from here. */
   asOf: number
   stale: boolean
@@ -87,6 +80,10 @@ type AnswerFacts = {
   missing?: readonly MissingSource[] | undefined
   /** `false`: the directory that has the publishers of some listings did not answer, or not in time. */
   isAttributed?: boolean
+  /** Absent where all its listings are there. */
+  part?: SourcePart | undefined
+  /** Whether this may be reported again, whatever the rows are by then; absent: never. `now`: ms since the epoch, monotonic. */
+  isCurrent?: ((now?: number) => boolean) | undefined
 }
 
 export type HoldingChange =

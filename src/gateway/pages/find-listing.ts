@@ -1,6 +1,7 @@
 import { raceAbortAfterTick } from '../../domain/clock.ts'
 import { hasIdLength } from '../../domain/listing.ts'
 import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
+import type { AnswerFacts } from '../../domain/source/holding.ts'
 import type { Item } from '../../domain/source/item.ts'
 import { DIRECTORY, joinMissing } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -11,7 +12,6 @@ import { documentOf } from '../../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../../listing-index/ranking.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import {
-  type AnswerFacts,
   type Asked,
   type Asker,
   askNow,
