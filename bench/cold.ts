@@ -60,8 +60,10 @@ async function queriesPerSecond({ url }: Child, ms = ROUND_MS): Promise<number> 
     while (performance.now() - started < ms) {
       const path = `/listings?vcpu_count_min=-${++queries}&limit=50`
       const { statusCode, body } = await pool.request({ path, method: 'GET' })
-      const text = await body.text()
-      if (statusCode !== 200 || text.includes('"complete":false')) throw new Error(`${statusCode} ${text}`)
+      // Neither server waits for a client that decodes text. What is missing is named behind the items.
+      let last = Buffer.alloc(0)
+      for await (const chunk of body) last = chunk as Buffer<ArrayBuffer>
+      if (statusCode !== 200 || last.includes('"complete":false')) throw new Error(`${statusCode} ${last}`)
       answered++
     }
   }
