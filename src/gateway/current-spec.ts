@@ -5,7 +5,7 @@ import { EMPTY_SPEC, type Filter, type FilterSpec } from '../filter-spec/filter.
 import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { JsonObject } from '../json/value.ts'
 import { isCovered } from '../vocabulary/names.ts'
-import { awaitWithin } from './ask.ts'
+import { awaitWithin } from './asking.ts'
 import type { MarketParts, MarketSource } from './market-settings.ts'
 
 /** The filters of all sources that a reader may see. */

@@ -1,5 +1,5 @@
 import type { Holding } from '../domain/source/holding.ts'
-import { awaitWithin } from './ask.ts'
+import { awaitWithin } from './asking.ts'
 import type { CheckedQuery } from './market-query.ts'
 import { visibleSources } from './sources.ts'
 

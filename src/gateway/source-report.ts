@@ -10,7 +10,7 @@ import {
   type SourceStatusJson,
   type SourcesCounted,
 } from '../wire/source.ts'
-import type { AskRequest, Outcome } from './ask.ts'
+import type { AskRequest, Outcome } from './asking.ts'
 import type { MarketSettings } from './market-settings.ts'
 import type { MergedItem } from './pages/merged-item.ts'
 

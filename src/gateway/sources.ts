@@ -3,7 +3,7 @@ import { oncePerObject } from '../domain/remembered.ts'
 import type { Holding } from '../domain/source/holding.ts'
 import type { Item } from '../domain/source/item.ts'
 import { EntrepotError } from '../errors.ts'
-import type { Asker } from './ask.ts'
+import type { Asker } from './asking.ts'
 
 /** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */
 export function visibleSources(sources: readonly Holding[], { reader, named = null }: Asker) {

@@ -11,17 +11,8 @@ import { type Decision, decide, type RankedCopy } from '../../listing-index/auth
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../../listing-index/ranking.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
-import {
-  type Asked,
-  type Asker,
-  askNow,
-  byRank,
-  LOOP,
-  nameIn,
-  type Outcome,
-  type SourceAnswer,
-  withBudget,
-} from '../ask.ts'
+import { askNow, byRank, LOOP, nameIn } from '../ask.ts'
+import { type Asked, type Asker, type Outcome, type SourceAnswer, withBudget } from '../asking.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import { isSignable } from '../signable.ts'
 import {

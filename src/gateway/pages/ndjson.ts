@@ -1,5 +1,6 @@
 import { SeenListings } from '../../domain/listing-identity.ts'
-import { ask, matchesOf, type Outcome, outcomesOf, versionOf } from '../ask.ts'
+import { ask, matchesOf, outcomesOf, versionOf } from '../ask.ts'
+import type { Outcome } from '../asking.ts'
 import { countUnplaced } from '../counts/hints.ts'
 import type { CheckedQuery, Question } from '../market-query.ts'
 import type { MarketSettings } from '../market-settings.ts'

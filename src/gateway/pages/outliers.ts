@@ -8,7 +8,8 @@ import type { Item } from '../../domain/source/item.ts'
 import { inTurns } from '../../domain/turns.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { modelIn } from '../../vocabulary/meaning.ts'
-import { type Asked, askNow, matchesOf, nameIn, versionOf } from '../ask.ts'
+import { askNow, matchesOf, nameIn, versionOf } from '../ask.ts'
+import type { Asked } from '../asking.ts'
 import type { MarketSettings } from '../market-settings.ts'
 import {
   type Bound,
