@@ -105,10 +105,10 @@ const digestOfNames = oncePerObject((ranked: readonly Holding[]) =>
 )
 
 /** Without the gateways that it has passed. */
-const textOf = oncePerObject(({ status, publisher, filters, criteria, priceLimit }: ListingQuery) => {
+function textOf({ status, publisher, filters, criteria, priceLimit }: ListingQuery): string {
   const limit = priceLimit && [priceLimit.tokens, priceLimit.per, String(priceLimit.max)]
   return JSON.stringify([status, publisher, filters, meaningsOf(criteria), limit])
-})
+}
 
 type BoundQuestion = { query: ListingQuery; sources: readonly Holding[]; by?: ByPrice | undefined }
 
