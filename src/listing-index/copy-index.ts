@@ -47,24 +47,10 @@ export class CopyIndex {
   readonly #rankings = new Set<Ranking>()
   readonly #parts: IndexParts
   readonly #copyAt = ({ rows, slot }: RowPlace): Copy => {
-    const { key, seller, position, bytes, status, meaning, terms, origin } = rows.rowAt(slot)
-    const { publisher, aliases, storefrontUrl } = this.sellers.of(seller)
-    // One literal: spreads took longer than all the rest of a page.
-    return {
-      listingId: listingIdOf(key),
-      source: this.#lanes.at(rows.laneOf(slot)).source,
-      key,
-      seller,
-      publisher,
-      aliases,
-      storefrontUrl,
-      status,
-      position,
-      bytes,
-      origin,
-      meaning,
-      terms,
-    }
+    const row = rows.rowAt(slot)
+    const { source } = this.#lanes.at(rows.laneOf(slot))
+    const { publisher, aliases, storefrontUrl } = this.sellers.of(row.seller)
+    return { ...row, source, listingId: listingIdOf(row.key), publisher, aliases, storefrontUrl }
   }
   readonly #changing = new Emitter<readonly string[]>()
   readonly #touched = new Emitter<readonly string[]>()

@@ -62,10 +62,7 @@ export class CopyMatches {
   page({ limit, offset = 0, after = null, cap }: CopyPage): Copy[] {
     const matches = this.#matches
     const inOrder = after === null ? newestFirst(matches, offset, cap) : olderThan(matches, after, cap)
-    const copies: Copy[] = []
-    if (limit === 0) return copies
-    for (const row of inOrder) if (copies.push(this.#parts.copyAt(row)) === limit) break
-    return copies
+    return limit === 0 ? [] : [...inOrder.take(limit).map((row) => this.#parts.copyAt(row))]
   }
 
   /** By price, then newest first; to be read in one turn. `price`: the lowest in its group; 0 without one. */
