@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { followChanges } from '../../../client/follow-changes.ts'
 import { parseJson } from '../../../json/value.ts'
 import { isArriving } from '../../../wire/describe-missing.ts'
@@ -32,7 +32,8 @@ type NewsOptions = { key: string | null; since: string | null }
  */
 export function useNews(search: string, { key, since }: NewsOptions): News {
   const [news, setNews] = useState(NO_NEWS)
-  useEffect(() => {
+  // Before a frame has the new rows: these news are of the rows before them.
+  useLayoutEffect(() => {
     setNews(NO_NEWS)
     if (since === null) return
     let position = since

@@ -125,10 +125,14 @@ test.serial(
     await page.getByText('1 new, 1 changed, 1 gone', { exact: true }).waitFor()
     t.is(await rowsOf(page).count(), 2)
     t.deepEqual(await rowsOf(page).locator('.chip').allTextContents(), ['changed', 'gone'])
+    await page.evaluate(RECORD_NEWS)
     await page.getByRole('button', { name: 'Show', exact: true }).click()
     await page.getByText('1 new, 1 changed, 1 gone').waitFor({ state: 'detached' })
     await waitForCount(page, '2 listings')
     t.is(await rowsOf(page).locator('.chip').count(), 0)
+    // The news of the rows before are never shown beside the new rows.
+    const lines = await page.evaluate('newsOfFrames.filter((line) => line !== "")')
+    t.deepEqual(lines, ['1 new, 1 changed, 1 gone'])
 
     await page.getByLabel('watch for changes').uncheck()
     const isFeed = (url: string) => url.includes('/changes')
@@ -141,3 +145,13 @@ test.serial(
     t.deepEqual(page.faults, [])
   },
 )
+
+/** The line of news in each frame from now on, where it differs from that of the frame before. */
+const RECORD_NEWS = `
+  globalThis.newsOfFrames = []
+  const look = () => {
+    const line = document.querySelector('.news strong')?.textContent ?? ''
+    if (line !== newsOfFrames.at(-1)) newsOfFrames.push(line)
+    requestAnimationFrame(look)
+  }
+  look()`
