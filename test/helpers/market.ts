@@ -5,7 +5,10 @@ import { ALICE, publish, remove, unixNow, update } from './seller.ts'
 /** When these tests began. */
 export const FIXED_TIME = unixNow()
 
-/** A Registry with a stopped clock, and a seller's requests to it; every call may have its own timestamp. */
+/**
+ * A Registry with a stopped clock, and a seller's requests to it, each a second later than the one before, or with a timestamp of its own:
+ * however long a test takes, no signature is one of another listing.
+ */
 export type Market = RunningService & {
   publish: (fields: Record<string, unknown>, at?: number, seller?: typeof ALICE) => Promise<Reply>
   update: (id: string, fields: Record<string, unknown>, at?: number, seller?: typeof ALICE) => Promise<Reply>
@@ -24,12 +27,13 @@ export async function openMarket(t: ExecutionContext, options: Options = {}): Pr
     ...options,
   })
   const { url, get } = registry
+  let next = FIXED_TIME
   return {
     ...registry,
-    publish: (fields, timestamp = FIXED_TIME, seller = ALICE) => publish(url, seller, fields, { timestamp }),
-    update: (id, fields, timestamp = FIXED_TIME, seller = ALICE) =>
+    publish: (fields, timestamp = next++, seller = ALICE) => publish(url, seller, fields, { timestamp }),
+    update: (id, fields, timestamp = next++, seller = ALICE) =>
       update(url, id, fields, { seller, timestamp }),
-    remove: (id, timestamp = FIXED_TIME, seller = ALICE) => remove(url, id, { seller, timestamp }),
+    remove: (id, timestamp = next++, seller = ALICE) => remove(url, id, { seller, timestamp }),
     listing: async (id) => {
       const reply = await get(`/listings/${encodeURIComponent(id)}`)
       return reply.status === 404 ? null : (reply.json().listing as Record<string, unknown>)

@@ -57,14 +57,15 @@ test('replay: a used signature with another body is 409 in every form', async (t
 test('replay: an identical update or delete is answered alike until the listing changes, and then 409', async (t) => {
   const { publish, update, remove, listing } = await openMarket(t)
   await publish({ listing_id: 'one' })
-  const close = () => update('one', { status: 'closed' })
+  const close = () => update('one', { status: 'closed' }, FIXED_TIME)
+  const drop = () => remove('one', FIXED_TIME)
   t.is((await close()).text, (await close()).text)
   t.is((await update('one', { status: 'open' }, FIXED_TIME - 1)).status, 200)
   reusedIs409(t, await close(), 'changed since')
-  for (let n = 0; n < 2; n++) t.is((await remove('one')).status, 204)
+  for (let n = 0; n < 2; n++) t.is((await drop()).status, 204)
   reusedIs409(t, await close(), 'gone since')
   await publish({ listing_id: 'one' }, FIXED_TIME, BOB)
-  for (const reply of [await close(), await remove('one')]) reusedIs409(t, reply, 'of another wallet since')
+  for (const reply of [await close(), await drop()]) reusedIs409(t, reply, 'of another wallet since')
   t.is((await listing('one'))?.status, 'open')
 })
 
