@@ -124,7 +124,8 @@ export class Column {
       const twin = this.#texts.get(text)
       if (twin === undefined) continue
       const [one, other] = [n, twin].map((at) => this.#addValues(bitset(this.#slots), at, at + 1))
-      const common = countCommon(one!, other!, matches)
+      const both = one!.map((word, at) => word & other![at]!)
+      const common = countCommon(both, matches)
       if (common > 0) add(text, -common)
     }
   }

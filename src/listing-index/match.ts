@@ -2,7 +2,7 @@ import type { ListingStatus } from '../domain/listing.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion } from '../filter-spec/filter.ts'
 import { testOf } from '../filter-spec/operations/operations.ts'
-import { type Bitset, bitset, onesIn, removeAll, setBit } from './bitset.ts'
+import { type Bitset, bitset, countOf, onesIn, setBit } from './bitset.ts'
 import type { Column } from './column.ts'
 import type { DocumentScan } from './document-scan.ts'
 import type { Lane } from './lanes.ts'
@@ -108,8 +108,13 @@ function lanesIn({ size, lanes, countByLane }: Segment, isIn: (lane: number) => 
 
 /** Moves the slots that are not shown to `hidden`. Returns how many are left. */
 function split(slots: Bitset, shown: Bitset, hidden: Bitset): number {
-  for (let n = 0; n < slots.length; n++) hidden[n] = slots[n]! & ~shown[n]!
-  return removeAll(slots, hidden)
+  const words = slots.length
+  for (let n = 0; n < words; n++) {
+    const word = slots[n]!
+    slots[n] = word & shown[n]!
+    hidden[n] = word & ~shown[n]!
+  }
+  return countOf(slots)
 }
 
 /** Empty working sets in the nearest CPU caches, overwritten by each segment. */

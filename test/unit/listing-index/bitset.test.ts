@@ -6,6 +6,7 @@ import {
   bitset,
   clearBit,
   countBetween,
+  countCommon,
   hasBit,
   highestBelow,
   onesIn,
@@ -63,6 +64,16 @@ test('bitset: members of a part are found from the highest on, and counted', (t)
       const below = ascending(slots.filter((slot) => slot < to))
       t.deepEqual(descending(set, to).reverse(), below)
       t.is(countBetween(set, from, to), below.filter((slot) => slot >= from).length)
+    }),
+  )
+})
+
+test('bitset: common members are counted, however many words there are', (t) => {
+  fc.assert(
+    fc.property(members, members, fc.nat(SLOTS / 32), (first, second, words) => {
+      const [a, b] = [setOf(first), setOf(second)].map((set) => set.subarray(0, words))
+      const common = first.filter((slot) => slot < words * 32 && second.includes(slot))
+      t.is(countCommon(a!, b!), common.length)
     }),
   )
 })
