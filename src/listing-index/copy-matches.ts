@@ -6,7 +6,7 @@ import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { facetText, type Scalar } from '../filter-spec/scalar.ts'
-import { type Bitset, countIn, forEachBit, hasBit, slotsIn } from './bitset.ts'
+import { type Bitset, countCommon, countIn, forEachBit, hasBit, slotsIn } from './bitset.ts'
 import type { Column } from './column.ts'
 import type { Copy } from './copy.ts'
 import { addPriceCounts, greatest } from './key-union.ts'
@@ -117,13 +117,18 @@ export class CopyMatches {
     const personOf = (seller: number): string => sellers.personOf(seller)
     for (const match of this.#matches) {
       const { prices } = match.rows
-      const counted = new Array<BasisCounter>(prices.data.bases.length)
-      for (const n of tokens === null ? greatest(prices.countPrices()) : prices.basesOf(tokens)) {
+      const { counts } = prices
+      const counted = new Array<BasisCounter>(counts.length)
+      let work = 0
+      for (const n of tokens === null ? greatest(counts) : prices.basesOf(tokens)) {
         const basis = prices.data.bases[n]!
-        counted[n] = counters.get(basis) ?? new BasisCounter(personOf)
-        counters.set(basis, counted[n])
+        const counter = counters.get(basis) ?? new BasisCounter(personOf)
+        if (counter.offers === 0) counters.set(basis, counter)
+        counted[n] = counter
+        work += prices.setOf(n)?.length ?? counts[n]!
       }
-      countOffers(match, counted)
+      if (match.count * FEW < work) countByRow(match, counted)
+      else countByBasis(match, counted)
     }
     const having = [...counters].filter(([, { offers }]) => offers > 0)
     return new Map(having.map(([basis, { offers, publishers }]) => [basis, { offers, publishers }]))
@@ -217,43 +222,41 @@ function keptCounts(match: Match, { shown }: Mask, lanes: number): LaneCounts {
 const FEW = 4
 
 /** @param counted by number of the basis */
-function countOffers({ rows, slots, count }: Match, counted: readonly BasisCounter[]): void {
-  const { prices } = rows
-  const { starts, basisOf } = prices.data
-  let priced = 0
-  counted.forEach((_, n) => {
-    priced += prices.slotsOf(n).length
+function countByRow({ rows, slots }: Match, counted: readonly BasisCounter[]): void {
+  const { starts, basisOf } = rows.prices.data
+  const offers = new Uint32Array(counted.length)
+  const isOpen = Uint8Array.from(counted, (counter) => Number(counter?.isFull === false))
+  forEachBit(slots, (slot) => {
+    const end = starts[slot + 1]!
+    for (let at = starts[slot]!; at < end; at++) {
+      const basis = basisOf[at]!
+      offers[basis]!++
+      if (isOpen[basis] === 0) continue
+      counted[basis]!.addPublisher(rows.sellerOf(slot))
+      isOpen[basis] = Number(!counted[basis]!.isFull)
+    }
   })
-  if (count * FEW < priced)
-    forEachBit(slots, (slot) => {
-      for (let at = starts[slot]!; at < starts[slot + 1]!; at++) {
-        const counter = counted[basisOf[at]!]
-        if (counter === undefined) continue
-        counter.offers++
-        if (!counter.isFull) counter.addPublisher(rows.sellerOf(slot))
-      }
-    })
-  else
-    counted.forEach((counter, n) => {
-      const having = prices.slotsOf(n)
-      let at = 0
-      for (; at < having.length && !counter.isFull; at++)
-        if (hasBit(slots, having[at]!)) {
-          counter.offers++
-          counter.addPublisher(rows.sellerOf(having[at]!))
-        }
-      counter.offers += countIn(slots, having, at, having.length)
-    })
+  counted.forEach((counter, n) => {
+    counter.offers += offers[n]!
+  })
+}
+
+/** As `countByRow`. */
+function countByBasis({ rows, slots }: Match, counted: readonly BasisCounter[]): void {
+  const { prices } = rows
+  counted.forEach((counter, n) => {
+    const having = prices.slotsOf(n)
+    const set = prices.setOf(n)
+    counter.offers += set === null ? countIn(slots, having, 0, having.length) : countCommon(set, slots)
+    for (let at = 0; at < having.length && !counter.isFull; at++)
+      if (hasBit(slots, having[at]!)) counter.addPublisher(rows.sellerOf(having[at]!))
+  })
 }
 
 function countGpus(matches: readonly Match[]): number {
   let sum = 0
-  for (const { rows, slots } of matches) {
-    const { gpus } = rows.prices.data
-    forEachBit(slots, (slot) => {
-      sum += gpus[slot]!
-    })
-  }
+  for (const { rows, slots } of matches)
+    for (const [n, digit] of rows.prices.gpuDigits.entries()) sum += 2 ** n * countCommon(digit, slots)
   return sum
 }
 

@@ -10,16 +10,9 @@ import { STEP } from './segment-builder.ts'
 /** Of one segment, whose other columns and texts are not kept alive. */
 type Part = {
   prices: PriceColumns
-  per: PricePer
-  /** Per basis, its group. */
-  groupOf: Int32Array
   /** What matched without a filter when the union was made: later queries match almost the same. */
   base: Bitset
-  /** Per price, its key. */
-  keyOf: Uint32Array
-  /** Per basis; absent: keys compare as they are. */
-  scales: readonly bigint[] | undefined
-  /** Per key, where it is counted; 0 for one that is not. */
+  /** Per price, where it is counted; 0 for one that is not, such as one above another of its row and group. */
   places: Uint32Array
 }
 
@@ -124,11 +117,11 @@ function* uniteKeys(
   for (const segment of segments) {
     const { prices } = segment
     const { bases } = prices.data
-    const { keyOf, keys, basisStarts } = prices.data[per]
-    const places = new Uint32Array(keys.length)
+    const { keys, basisStarts } = prices.data[per]
+    const placeOfKey = new Uint32Array(keys.length)
     const groupOf = new Int32Array(bases.length).fill(-1)
     const scales = scaleOf && bases.map(scaleOf)
-    for (const n of greatest(prices.countPrices())) {
+    for (const n of greatest(prices.counts)) {
       const name = nameOf(bases[n]!)
       const placeOf = placesByName.get(name) ?? new Map<PriceKey, number>()
       placesByName.set(name, placeOf)
@@ -138,11 +131,12 @@ function* uniteKeys(
         const key = scaleKey(prices.keyAt(per, at), scales?.[n])
         const place = placeOf.get(key) ?? size
         if (place === size) placeOf.set(key, size++)
-        places[at] = place
+        placeOfKey[at] = place
         if (++work % STEP === 0) yield
       }
     }
-    parts.push({ prices, per, groupOf, base: slotsOf(segment).slice(), keyOf, scales, places })
+    const places = yield* placesIn(prices, { per, groupOf, scales, placeOfKey })
+    parts.push({ prices, base: slotsOf(segment).slice(), places })
   }
   const base = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
   for (const part of parts) {
@@ -162,26 +156,36 @@ function* uniteKeys(
   return { parts, groups, base }
 }
 
-function addCounts(part: Part, slots: Bitset, { offers, gpus }: Counts, sign: number): void {
-  const { prices, keyOf, places } = part
-  const { starts, gpus: gpusOf } = prices.data
-  forEachBit(slots, (slot) => {
-    const start = starts[slot]!
-    const end = starts[slot + 1]!
-    const change = sign * gpusOf[slot]!
-    for (let at = start; at < end; at++) {
-      if (end - start > 1 && hasLower(part, start, end, at)) continue
-      const place = places[keyOf[at]!]!
-      offers[place] = offers[place]! + sign
-      gpus[place] = gpus[place]! + change
-    }
-  })
+/** Per basis its group, and its scale; absent: keys compare as they are. Per key, where it is counted. */
+type Keyed = {
+  per: PricePer
+  groupOf: Int32Array
+  scales: readonly bigint[] | undefined
+  placeOfKey: Uint32Array
+}
+
+/** Per price. Of the prices of a row in one group the lowest counts. */
+function* placesIn(prices: PriceColumns, keyed: Keyed): Generator<void, Uint32Array> {
+  const { starts } = prices.data
+  const { keyOf } = prices.data[keyed.per]
+  const places = Uint32Array.from(keyOf, (key) => keyed.placeOfKey[key]!)
+  for (let slot = 0; slot + 1 < starts.length; slot++) {
+    const [start, end] = [starts[slot]!, starts[slot + 1]!]
+    if (end - start > 1)
+      for (let at = start; at < end; at++) if (hasLower(prices, keyed, { start, end, at })) places[at] = 0
+    if (slot % STEP === 0) yield
+  }
+  return places
 }
 
 /** Whether another price of the row, in the same group, counts in place of this one. */
-function hasLower(part: Part, start: number, end: number, at: number): boolean {
-  const { prices, per, keyOf, groupOf, scales } = part
+function hasLower(
+  prices: PriceColumns,
+  { per, groupOf, scales }: Keyed,
+  { start, end, at }: { start: number; end: number; at: number },
+): boolean {
   const { basisOf } = prices.data
+  const { keyOf } = prices.data[per]
   const group = groupOf[basisOf[at]!]!
   const keyAt = (n: number): PriceKey => scaleKey(prices.keyAt(per, keyOf[n]!), scales?.[basisOf[n]!])
   const key = keyAt(at)
@@ -191,6 +195,19 @@ function hasLower(part: Part, start: number, end: number, at: number): boolean {
     if (otherKey < key || (otherKey === key && other < at)) return true
   }
   return false
+}
+
+function addCounts({ prices, places }: Part, slots: Bitset, { offers, gpus }: Counts, sign: number): void {
+  const { starts, gpus: gpusOf } = prices.data
+  forEachBit(slots, (slot) => {
+    const end = starts[slot + 1]!
+    const change = sign * gpusOf[slot]!
+    for (let at = starts[slot]!; at < end; at++) {
+      const place = places[at]!
+      offers[place]! += sign
+      gpus[place]! += change
+    }
+  })
 }
 
 /** Keys without an offer are left out. */

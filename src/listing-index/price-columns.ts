@@ -2,7 +2,8 @@ import { parseBasis } from '../domain/price/payment-option.ts'
 import { type PriceKey, type PricePer, scaleKey, unscaleKey } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import { firstFrom } from './binary-search.ts'
-import { type Bitset, clearBit, setBit } from './bitset.ts'
+import { type Bitset, bitset, clearBit, setBit } from './bitset.ts'
+import { isDense } from './column.ts'
 
 /** The prices of a segment, row after row. Plain data that threads can exchange. */
 export type PriceData = {
@@ -43,6 +44,10 @@ export type AskedPrices = {
 
 export class PriceColumns {
   readonly data: PriceData
+  #counts: Uint32Array | null = null
+  /** Per basis, once it was asked for. */
+  readonly #sets: (Bitset | null | undefined)[] = []
+  #gpuDigits: readonly Bitset[] | null = null
 
   constructor(data: PriceData) {
     this.data = data
@@ -94,14 +99,35 @@ export class PriceColumns {
         clearBit(target, slot)
   }
 
-  /** Of all rows, per basis. */
-  countPrices(): Uint32Array {
-    return Uint32Array.from(this.data.bases, (_, n) => this.#endOf('offer', n) - this.#startOf('offer', n))
+  /** Prices of all rows, per basis. */
+  get counts(): Uint32Array {
+    this.#counts ??= Uint32Array.from(
+      this.data.bases,
+      (_, n) => this.#endOf('offer', n) - this.#startOf('offer', n),
+    )
+    return this.#counts
   }
 
   /** Slots with a price in a basis. */
   slotsOf(basis: number): Uint16Array {
     return this.data.offer.slots.subarray(this.#startOf('offer', basis), this.#endOf('offer', basis))
+  }
+
+  /** The same as a set; `null` where they are few. */
+  setOf(basis: number): Bitset | null {
+    const known = this.#sets[basis]
+    if (known !== undefined) return known
+    const all = this.data.gpus.length
+    const set = isDense(this.counts[basis]!, all) ? bitset(all) : null
+    if (set !== null) for (const slot of this.slotsOf(basis)) setBit(set, slot)
+    this.#sets[basis] = set
+    return set
+  }
+
+  /** Of the numbers of GPUs, per binary digit, the slots that have it: those of many rows are added without looking at each. */
+  get gpuDigits(): readonly Bitset[] {
+    this.#gpuDigits ??= digitsOf(this.data.gpus)
+    return this.#gpuDigits
   }
 
   /** Whether the row has no lower price in the group of this basis, and none in an earlier group. */
@@ -140,4 +166,13 @@ export class PriceColumns {
     const { bases } = this.data
     return firstFrom(0, bases.length, (n) => bases[n]! >= text)
   }
+}
+
+function digitsOf(numbers: Uint16Array): Bitset[] {
+  const count = 32 - Math.clz32(numbers.reduce((all, number) => all | number, 0))
+  const digits = Array.from({ length: count }, () => bitset(numbers.length))
+  numbers.forEach((number, slot) => {
+    for (const [n, digit] of digits.entries()) if (((number >> n) & 1) === 1) setBit(digit, slot)
+  })
+  return digits
 }

@@ -5,7 +5,8 @@ export type OfferCount = {
   publishers: number
 }
 
-const MAX_PUBLISHERS = 100
+/** From so many on a basis is a market, and its offers order it: each one more is a look-up for each of many rows. */
+const MAX_PUBLISHERS = 20
 
 /** Counts offers in one basis, and their publishers. Most bases that sellers make up have one publisher, so sets are rare. */
 export class BasisCounter {
