@@ -10,7 +10,7 @@ export type RankedCopy = {
   isOwn: boolean
 }
 
-type Asked<C> = {
+type Question<C> = {
   /** `null`: every status. */
   status: ListingStatus | null
   /** Whether the copy matches the filter of the view. Default: every copy. The reader's own filters come later. */
@@ -44,7 +44,7 @@ export type Decision<C> = {
  */
 export function decide<C extends RankedCopy>(
   copies: readonly C[],
-  { status, matches = () => true }: Asked<C>,
+  { status, matches = () => true }: Question<C>,
 ): Decision<C>[] {
   const competing = copies.filter((copy) => competes(copy, status))
   const groups = groupByListing(competing.sort((a, b) => a.rank - b.rank))

@@ -169,11 +169,15 @@ function* placesIn(prices: PriceColumns, keyed: Keyed): Generator<void, Uint32Ar
   const { starts } = prices.data
   const { keyOf } = prices.data[keyed.per]
   const places = Uint32Array.from(keyOf, (key) => keyed.placeOfKey[key]!)
+  let work = 0
   for (let slot = 0; slot + 1 < starts.length; slot++) {
     const [start, end] = [starts[slot]!, starts[slot + 1]!]
     if (end - start > 1)
       for (let at = start; at < end; at++) if (hasLower(prices, keyed, { start, end, at })) places[at] = 0
-    if (slot % STEP === 0) yield
+    work += (end - start) ** 2
+    if (work < STEP) continue
+    work = 0
+    yield
   }
   return places
 }

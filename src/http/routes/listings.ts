@@ -165,11 +165,11 @@ const listMerged = (
   },
 })
 
-type Asked = { query: MarketQuery; parameters: GatewayParameters; request: MarketRequest }
+type ReadRequest = { query: MarketQuery; parameters: GatewayParameters; request: MarketRequest }
 
 async function pageMerged(
   gateway: Gateway,
-  { query, parameters, request }: Asked,
+  { query, parameters, request }: ReadRequest,
   { caller }: RequestContext,
 ): Promise<HandlerResponse> {
   const { limit, offset, cursor } = parameters
@@ -181,7 +181,7 @@ async function pageMerged(
 
 async function streamMerged(
   gateway: Gateway,
-  { query, parameters, request }: Asked,
+  { query, parameters, request }: ReadRequest,
 ): Promise<HandlerResponse> {
   if (parameters.cursor !== null)
     throw new EntrepotError(
@@ -202,8 +202,8 @@ async function streamMerged(
  */
 async function withUsableFilters(
   market: Market,
-  asked: Asked,
-  answer: (asked: Asked) => Promise<HandlerResponse>,
+  asked: ReadRequest,
+  answer: (asked: ReadRequest) => Promise<HandlerResponse>,
 ): Promise<HandlerResponse> {
   const { query, parameters, request } = asked
   try {
