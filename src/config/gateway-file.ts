@@ -13,7 +13,7 @@ import { type GatewayIdentity, identityTable, readIdentity } from './identity.ts
 import { readKeyFile } from './key-file.ts'
 import { withDescriptions } from './setting-descriptions.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
-import { describeFailure, dotted, placeIn, unknownName, violations } from './toml-file.ts'
+import { describeFailure, placeIn, unknownName, violations } from './toml-file.ts'
 import { count, sourceName, text, upstreamEntry, upstreamOptions, whole } from './upstream-entry.ts'
 import { expandVariables, type FileContext } from './variables.ts'
 import { checkViews, keyViews, type ViewOptions, viewChoices, viewList, viewOptions } from './views.ts'
@@ -177,24 +177,9 @@ function parseToml(source: string, problems: Violation[]): unknown {
 }
 
 function unknownSetting(key: string, path: readonly PropertyKey[]): string {
-  const retired = RETIRED.get(dotted([...path.filter((part) => typeof part === 'string'), key]))
-  if (retired !== undefined) return `is not a setting any more: ${retired}`
   if (key === 'api_key') return 'unknown setting: the file holds no keys; use api_key_env or api_key_file'
   return unknownName(key, settingsAt(path))
 }
-
-const HELD = 'every upstream is held in memory'
-
-/** Settings of earlier versions, and what replaces them. */
-const RETIRED: ReadonlyMap<string, string> = new Map([
-  ['upstreams.mode', `${HELD}; remove it, and narrow a large upstream with [[curation.rules]] only`],
-  ['upstreams.scan_limit', `${HELD}, where each filter is applied; remove it`],
-  ['cache.stale_while_revalidate_seconds', `${HELD}; remove it`],
-  [
-    'cache.stale_if_error_seconds',
-    `${HELD}; remove it, and set max_age_seconds of an upstream for the age at which it is stale`,
-  ],
-])
 
 function settingsAt([section]: readonly PropertyKey[]): string[] {
   if (section === 'upstreams') return Object.keys(upstreamEntry.shape)

@@ -121,7 +121,7 @@ function describeIssue(issue: z.core.$ZodIssue): string {
 }
 
 /** `['upstreams', 0, 'url']` → `upstreams[0].url`. */
-export const dotted = (path: readonly PropertyKey[]): string =>
+const dotted = (path: readonly PropertyKey[]): string =>
   path.reduce<string>(
     (to, part) => (typeof part === 'number' ? `${to}[${part}]` : to ? `${to}.${String(part)}` : String(part)),
     '',

@@ -145,7 +145,6 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
     /^upstreams\[0\]\.api_key_env: the environment variable UNSET is not set/,
   [upstream('api_key_file = "nope"')]: /^upstreams\[0\]\.api_key_file: cannot read .*nope: no such file$/,
   [upstream('api_key_file = "x"\napi_key_env = "HOME"')]: /has both/,
-  [upstream('scan_limit = 1')]: /^upstreams\[0\]\.scan_limit: is not a setting any more: every upstream is /,
   [upstream('').repeat(2)]: /^upstreams\[1\]\.name: two sources are named 'a'; rename one$/,
   [upstream('', 'local')]: /two sources are named 'local'/,
   [upstream('', 'a', 'http://u:p@a')]: /must not hold credentials/,
@@ -209,7 +208,7 @@ test('config: a problem has the line of its setting, and a misspelt name a sugge
   const error = t.throws(() => loadConfig({ ENTREPOT_CONFIG: file }), { instanceOf: ConfigError })
   t.deepEqual(error?.message.replaceAll(file, 'f').split('\n').toSorted(), [
     'f:10: upstreams[1].api_key: unknown setting: the file holds no keys; use api_key_env or api_key_file',
-    'f:11: upstreams[1].mode: is not a setting any more: every upstream is held in memory; remove it, and narrow a large upstream with [[curation.rules]] only',
+    'f:11: upstreams[1].mode: unknown setting; remove it, or correct its name',
     'f:12: upstreams[1].max_in_flight: expected 1 or more',
     'f:14: registry.enabled: expected true or false',
     'f:16: limits.trusted_proxies[0]: expected a CIDR such as 10.0.0.0/8',
