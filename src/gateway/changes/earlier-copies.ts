@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Copy } from '../../listing-index/copy.ts'
 
 /** Of the copies that are kept. */
@@ -17,20 +18,19 @@ type History = { from: number; changes: Change[] }
 
 /** The copies before the latest changes: whether a reader has been shown what is gone now. */
 export class EarlierCopies {
-  /** By source and key, the latest change last. */
-  readonly #histories = new Map<string, History>()
-  #bytes = 0
+  /** By source and key. */
+  readonly #histories = new LRUCache<string, History>({ maxSize: MAX_BYTES, sizeCalculation: bytesOf })
 
   /** @param latest position of the latest entry of that name; 0: the log has none */
   put(name: string, { before, after }: Omit<Change, 'position'>, latest: number): void {
-    const { from, changes } = this.#take(name) ?? { from: latest, changes: [] }
-    this.#keep(name, withinBound({ from, changes: [...changes, { before, after, position: null }] }))
-    while (this.#bytes > MAX_BYTES) this.#take(this.#histories.keys().next().value!)
+    const { from, changes } = this.#histories.peek(name) ?? { from: latest, changes: [] }
+    const change = { before, after, position: null }
+    this.#histories.set(name, withinBound({ from, changes: [...changes, change] }))
   }
 
   /** An entry was read: of changes that were put, or of another process. */
   read(name: string, { state, position }: { state: string; position: number }): void {
-    const history = this.#take(name)
+    const history = this.#histories.peek(name)
     if (history === undefined) return
     const { from, changes } = history
     const last = changes.findLastIndex((change) => change.position === null && change.after === state)
@@ -39,13 +39,14 @@ export class EarlierCopies {
       position: change.position ?? (n <= last ? position : null),
     }))
     const pending = changes.filter((change) => change.position === null)
-    if (last !== -1) this.#keep(name, { from, changes: numbered })
-    else if (pending.length > 0) this.#keep(name, { from: position, changes: pending })
+    if (last !== -1) this.#histories.set(name, { from, changes: numbered })
+    else if (pending.length > 0) this.#histories.set(name, { from: position, changes: pending })
+    else this.#histories.delete(name)
   }
 
   /** The copies that the source had since then; `undefined` where they are not all known. */
   since(name: string, position: number): readonly (Copy | null)[] | undefined {
-    const { from, changes } = this.#histories.get(name) ?? { from: Number.POSITIVE_INFINITY, changes: [] }
+    const { from, changes } = this.#histories.peek(name) ?? { from: Number.POSITIVE_INFINITY, changes: [] }
     if (from > position) return undefined
     const copies = changes.flatMap((one) =>
       one.position === null || one.position > position ? [one.before] : [],
@@ -55,20 +56,6 @@ export class EarlierCopies {
 
   clear(): void {
     this.#histories.clear()
-    this.#bytes = 0
-  }
-
-  #keep(name: string, history: History): void {
-    this.#histories.set(name, history)
-    this.#bytes += bytesOf(name, history)
-  }
-
-  #take(name: string): History | undefined {
-    const history = this.#histories.get(name)
-    if (history === undefined) return undefined
-    this.#histories.delete(name)
-    this.#bytes -= bytesOf(name, history)
-    return history
   }
 }
 
@@ -81,7 +68,7 @@ function withinBound({ from, changes }: History): History {
   return { from: position ?? from, changes: [kept, ...rest] }
 }
 
-function bytesOf(name: string, { changes }: History): number {
+function bytesOf({ changes }: History, name: string): number {
   const copies = changes.reduce((sum, { before }) => sum + OVERHEAD_BYTES + (before?.bytes.length ?? 0), 0)
   return name.length + copies
 }
