@@ -12,6 +12,7 @@ import type { Copy } from './copy.ts'
 import { addPriceCounts, greatest } from './key-union.ts'
 import type { Mask } from './masks.ts'
 import { type Match, newestFirst, olderThan } from './newest-first.ts'
+import { digitsOf } from './price-columns.ts'
 import { byPrice, type PriceAfter } from './price-walk.ts'
 import { baseOf, findMatches, hiddenInView, type IndexParts, type IndexQuestion } from './scope.ts'
 import type { Place, Segment } from './segment.ts'
@@ -123,7 +124,7 @@ export class CopyMatches {
       for (const n of tokens === null ? greatest(counts) : prices.basesOf(tokens)) {
         const basis = prices.data.bases[n]!
         const counter = counters.get(basis) ?? new BasisCounter(personOf)
-        if (counter.offers === 0) counters.set(basis, counter)
+        counters.set(basis, counter)
         counted[n] = counter
         work += prices.setOf(n)?.length ?? counts[n]!
       }
@@ -256,7 +257,8 @@ function countByBasis({ rows, slots }: Match, counted: readonly BasisCounter[]):
 function countGpus(matches: readonly Match[]): number {
   let sum = 0
   for (const { rows, slots } of matches)
-    for (const [n, digit] of rows.prices.gpuDigits.entries()) sum += 2 ** n * countCommon(digit, slots)
+    for (const [n, digit] of digitsOf(rows.prices.data.gpus).entries())
+      sum += 2 ** n * countCommon(digit, slots)
   return sum
 }
 

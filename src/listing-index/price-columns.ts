@@ -1,6 +1,7 @@
 import { parseBasis } from '../domain/price/payment-option.ts'
 import { type PriceKey, type PricePer, scaleKey, unscaleKey } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
+import { oncePerObject } from '../domain/remembered.ts'
 import { firstFrom } from './binary-search.ts'
 import { type Bitset, bitset, clearBit, setBit } from './bitset.ts'
 import { isDense } from './column.ts'
@@ -47,7 +48,6 @@ export class PriceColumns {
   #counts: Uint32Array | null = null
   /** Per basis, once it was asked for. */
   readonly #sets: (Bitset | null | undefined)[] = []
-  #gpuDigits: readonly Bitset[] | null = null
 
   constructor(data: PriceData) {
     this.data = data
@@ -124,12 +124,6 @@ export class PriceColumns {
     return set
   }
 
-  /** Of the numbers of GPUs, per binary digit, the slots that have it: those of many rows are added without looking at each. */
-  get gpuDigits(): readonly Bitset[] {
-    this.#gpuDigits ??= digitsOf(this.data.gpus)
-    return this.#gpuDigits
-  }
-
   /** Whether the row has no lower price in the group of this basis, and none in an earlier group. */
   isBest(slot: number, basis: number, key: PriceKey, { per, groupOf, scaleOf, max }: AskedPrices): boolean {
     const { starts, basisOf } = this.data
@@ -168,11 +162,12 @@ export class PriceColumns {
   }
 }
 
-function digitsOf(numbers: Uint16Array): Bitset[] {
+/** Of numbers, per binary digit, the slots that have it: those of many rows are added without looking at each. */
+export const digitsOf = oncePerObject((numbers: Uint16Array): readonly Bitset[] => {
   const count = 32 - Math.clz32(numbers.reduce((all, number) => all | number, 0))
   const digits = Array.from({ length: count }, () => bitset(numbers.length))
   numbers.forEach((number, slot) => {
     for (const [n, digit] of digits.entries()) if (((number >> n) & 1) === 1) setBit(digit, slot)
   })
   return digits
-}
+})
